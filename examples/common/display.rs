@@ -44,7 +44,10 @@ pub fn window_plugins() -> PluginGroupBuilder {
 fn traced() -> bevy::log::LogPlugin {
     let log = bevy::log::LogPlugin::default();
     bevy::log::LogPlugin {
-        filter: format!("{},seamless_asset=debug,seamless_level=debug", log.filter),
+        filter: format!(
+            "{},seamless_asset=debug,seamless_level=debug,seamless_render=debug",
+            log.filter
+        ),
         ..log
     }
 }

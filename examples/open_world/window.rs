@@ -64,7 +64,6 @@ fn show(
     time: Res<Time>,
     path: Option<ResMut<Path>>,
     stats: Res<StreamingStats>,
-    settings: Res<StreamingSettings>,
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
     mut shown: Local<f32>,
     mut flown: Local<f32>,
@@ -84,7 +83,7 @@ fn show(
             stats.live_instances,
             stats.live_entities,
             stats.last_frame.as_secs_f64() * 1e3,
-            settings.budget.as_secs_f64() * 1e3,
+            stats.budget_last.as_secs_f64() * 1e3,
             stats.revealed,
             stats.left,
             stats.overrun_count

@@ -100,13 +100,13 @@ pub mod prelude {
     #[cfg(feature = "overlay")]
     pub use seamless_level::overlay::{OverlaySettings, SeamlessOverlayPlugin};
     pub use seamless_level::{
-        Arrival, ArrivalPoint, ArrivalResult, DistanceStreaming, LateLevel, LateLevels, Level, LevelEntry, LevelFailed,
-        LevelHidden, LevelLate, LevelLeft, LevelLoaded, LevelRevealed, LevelSettings, LevelShown, LevelState,
+        Arrival, ArrivalPoint, DistanceStreaming, LateLevel, LateLevels, Level, LevelEntry, LevelFailed, LevelHidden,
+        LevelLate, LevelLeft, LevelLoaded, LevelRequest, LevelRevealed, LevelSettings, LevelShown, LevelState,
         LevelStates, LevelSystems, LevelTable, LevelTarget, LevelTicket, LevelWanted, Levels, LinkedEntity,
         NewInstance, RequestError, RequestKind, RetryPolicy, SeamlessLevelPlugin, SeamlessWorld, SoftEntities,
-        SoftEntity, SoftLink, SourceMotion, SourceShape, StreamingProgress, StreamingSource, StreamingStatus,
-        StreamingVolume, VolumeEntry, VolumeMode, VolumeShape, WorldFailed, WorldFailure, WorldManifest,
-        level_is_visible,
+        SoftEntity, SoftLink, SourceMotion, SourceShape, StreamingProgress, StreamingResult, StreamingSource,
+        StreamingStatus, StreamingVolume, VolumeEntry, VolumeMode, VolumeShape, WorldFailed, WorldFailure,
+        WorldManifest, level_is_visible,
     };
     #[cfg(all(feature = "overlay", feature = "render"))]
     pub use seamless_render::mip::{MipOverlayPlugin, MipOverlaySettings};

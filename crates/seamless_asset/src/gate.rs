@@ -8,7 +8,8 @@ use crate::load::{InstanceId, LevelScans};
 /// Holds a reveal back until assets are ready somewhere else, on the GPU for instance.
 ///
 /// `seamless_render` adds one. A level is revealed when every gate is open for all assets of its packages, or when
-/// its deadline has passed ([`StreamingSettings::gate_deadline_frames`](crate::StreamingSettings)), which is counted.
+/// its deadline has passed ([`StreamingSettings::gate_deadline_frames`](crate::StreamingSettings)), which is counted. That of a package begins when
+/// also what it imports is inserted.
 pub trait RevealGate: Send + Sync + 'static {
     /// Asks for `assets`, whose values have just been inserted.
     fn watch(&self, assets: &[UntypedAssetId]);

@@ -149,6 +149,9 @@ use threads::loading_threads;
 ///
 /// All its systems are in [`SpawnScene`], which runs on one thread from then on: see [`StreamingSystems`].
 pub struct SeamlessAssetPlugin {
+    /// The app's [`StreamingSettings`] from the start, unless it has some already: those that were inserted before the plugin are kept. They may
+    /// be changed at any time after that.
+    pub settings: StreamingSettings,
     /// What this app is: objects and columns that it does not need are not decoded. Default: client and server.
     pub role: Role,
     /// What a package may hold before it is refused. Default: [`Limits::default`].
@@ -179,6 +182,7 @@ pub struct SeamlessAssetPlugin {
 impl Default for SeamlessAssetPlugin {
     fn default() -> Self {
         Self {
+            settings: StreamingSettings::default(),
             role: Role::CLIENT.union(Role::SERVER),
             limits: Limits::default(),
             max_entities_per_level: 1 << 20,
@@ -236,10 +240,13 @@ pub enum StreamingSystems {
 
 impl Plugin for SeamlessAssetPlugin {
     fn build(&self, app: &mut App) {
+        // What the game has said before counts.
+        if !app.world().contains_resource::<StreamingSettings>() {
+            app.insert_resource(self.settings.clone());
+        }
         app.init_resource::<Codecs>()
             .init_resource::<LiveObjectsResource>()
             .init_resource::<LinkersResource>()
-            .init_resource::<StreamingSettings>()
             .init_resource::<StreamingClock>()
             .init_resource::<StreamingStats>()
             .init_resource::<StreamingTime>()

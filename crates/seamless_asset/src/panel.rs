@@ -5,19 +5,28 @@ use std::collections::BTreeMap;
 use bevy_ecs::{resource::Resource, schedule::SystemSet};
 
 /// Lines that the panel of an overlay shows, by topic, in the topics' order. Who has something to say sets its topic's lines, and sets them
-/// again when they have changed; the panel shows the first 24, and how many more there are. Letters beyond ASCII are not shown.
+/// again when they have changed; the panel shows the first 24, and how many more there are. Letters beyond ASCII are not shown. While
+/// there is [no panel](Self::is_shown), nobody need say anything.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;
 /// # use seamless_asset::{PanelLine, PanelLines};
 /// fn tell(mut panel: ResMut<PanelLines>) {
+///     if !panel.is_shown {
+///         return;
+///     }
 ///     let pool = PanelLine::new("pool: 300 of 512 MiB");
 ///     let full = PanelLine { is_alarm: true, ..PanelLine::new("over budget") };
 ///     panel.set("mips", vec![pool, full]);
 /// }
 /// ```
 #[derive(Resource, Debug, Clone, Default, PartialEq)]
-pub struct PanelLines(BTreeMap<&'static str, Vec<PanelLine>>);
+pub struct PanelLines {
+    /// Whether a panel shows them in this frame: to write lines takes time. Default: false. The panel's overlay sets it in each frame,
+    /// before [`PanelSystems::Tell`].
+    pub is_shown: bool,
+    lines: BTreeMap<&'static str, Vec<PanelLine>>,
+}
 
 /// What overlays and those who speak on their panel do, in an order, though they do not know each other.
 #[derive(SystemSet, Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,13 +62,13 @@ impl PanelLines {
     /// What is said of a topic from now on; nothing if there are no lines.
     pub fn set(&mut self, topic: &'static str, lines: Vec<PanelLine>) {
         match lines.is_empty() {
-            true => self.0.remove(topic),
-            false => self.0.insert(topic, lines),
+            true => self.lines.remove(topic),
+            false => self.lines.insert(topic, lines),
         };
     }
 
     /// All lines, topic by topic.
     pub fn iter(&self) -> impl Iterator<Item = &PanelLine> {
-        self.0.values().flatten()
+        self.lines.values().flatten()
     }
 }

@@ -1,5 +1,8 @@
 //! How much the pipeline may do, and what it did: [`StreamingSettings`], [`StreamingClock`], [`StreamingStats`].
 
+#[cfg(test)]
+mod tests;
+
 use core::{
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
@@ -11,13 +14,13 @@ use std::{
 
 use bevy_ecs::{reflect::ReflectResource, resource::Resource};
 use bevy_platform::time::Instant;
-use bevy_reflect::Reflect;
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 use crate::load::{MemoryAccount, MemoryPressure, UnitKind, WastedBytes};
 
 /// Limits of one frame's streaming work. Change it at any time; it is read every frame.
 #[derive(Resource, Reflect, Clone, Debug)]
-#[reflect(Resource)]
+#[reflect(Resource, Default, Clone)]
 pub struct StreamingSettings {
     /// Main-thread time that all streaming work together may take in a frame. Default 2 ms.
     ///
@@ -55,7 +58,7 @@ pub struct StreamingSettings {
     /// Default 256 MiB. Blocking loads are not counted.
     pub max_bytes_in_flight: u64,
     /// Frames that a reveal waits for its [`RevealGate`](crate::RevealGate)s before it goes ahead without them; counted in
-    /// [`StreamingStats::gate_deadlines`]. Default 120.
+    /// [`StreamingStats::gate_deadlines`]. Default 120. Where frames are shorter than at 60 Hz, as long as these take there: what gates wait for is no faster.
     pub gate_deadline_frames: u32,
     /// How long a read of a package may go without a byte, before it is given up and its load fails with
     /// [`LoadErrorKind::Stalled`](crate::LoadErrorKind::Stalled). Default 10 s. Zero: for ever. To wait in the queue, or for a
@@ -231,7 +234,8 @@ pub struct StreamingStats {
     pub reloaded: u64,
     /// Level instances that left.
     pub left: u64,
-    /// Loads that failed.
+    /// Loads that failed. A request that is refused when it is taken in is not counted, as it never was a load: its path makes no sense, what is to be there
+    /// is not live, or what is to be reloaded is not loaded, or on its way.
     pub failed: u64,
     /// Loads that were cancelled before the reveal.
     pub cancelled: u64,
@@ -276,7 +280,7 @@ pub struct StreamingStats {
     pub unthrottled_leaves: u64,
     /// Bytes of assets for the GPU that were handed to Bevy.
     pub uploaded_bytes: u64,
-    /// The same of the last frame, blocking loads apart.
+    /// The same of the last frame, what reloads replaced included; blocking loads and [startup content](crate::SeamlessStartupPlugin) apart.
     pub uploaded_last: u64,
     /// Frames in which assets waited because of [`StreamingSettings::upload_bytes_per_frame`].
     pub upload_waits: u64,

@@ -7,6 +7,7 @@ use core::{
 use std::{sync::Arc, thread::available_parallelism};
 
 use bevy_tasks::{Task, TaskPool, TaskPoolBuilder};
+#[cfg(any(unix, windows))]
 use thread_priority::ThreadPriority;
 
 /// The threads on which the pipeline reads and decodes, for other work that is to get in no frame's way: by default they have the lowest priority.
@@ -84,11 +85,16 @@ pub(crate) fn default_count() -> usize {
     ((cores + 2) / 4).clamp(1, 4)
 }
 
+#[cfg(any(unix, windows))]
 fn step_back() {
     if let Err(error) = set_priority() {
         bevy_log::warn_once!("levels load at normal priority: {error:?}");
     }
 }
+
+/// Elsewhere threads have no priorities, or there are no threads.
+#[cfg(not(any(unix, windows)))]
+fn step_back() {}
 
 /// Linux has a policy for threads that run when nothing else wants the core: any other thread that wakes takes their place at
 /// once, and a core that runs only them counts as free. A low priority alone lets them finish their slice, milliseconds long.
@@ -101,7 +107,7 @@ fn set_priority() -> Result<(), thread_priority::Error> {
     set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy)
 }
 
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[cfg(all(any(unix, windows), not(any(target_os = "linux", target_os = "android"))))]
 fn set_priority() -> Result<(), thread_priority::Error> {
     thread_priority::set_current_thread_priority(ThreadPriority::Min)
 }

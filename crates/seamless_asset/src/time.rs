@@ -5,7 +5,8 @@ use core::time::Duration;
 use bevy_ecs::resource::Resource;
 use bevy_platform::time::Instant;
 
-/// The time that the pipeline measures waiting by: how long a read has not moved, and how long a request has been in the queue. It
+/// The time that the pipeline measures waiting by: how long a read has not moved, how long a request has been in the queue, and how
+/// long gates are closed. It
 /// goes on by itself, also while the game is paused, unless a test has stopped it.
 #[derive(Resource, Debug)]
 pub struct StreamingTime {
@@ -36,6 +37,11 @@ impl StreamingTime {
     /// Moves it on.
     pub fn advance(&mut self, by: Duration) {
         self.ahead = self.ahead.saturating_add(by);
+    }
+
+    /// Whether it stands still.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.start.is_none()
     }
 
     /// Since the plugin was added, what was advanced included.

@@ -1,4 +1,4 @@
-//! How large a level is, and the volume that it gets when the world file names none.
+//! How large a level is, as its author states it or as its meshes tell, and the volume that it gets when the world file names none.
 
 use bevy::asset::UntypedHandle;
 use bevy::camera::primitives::Aabb;
@@ -12,11 +12,12 @@ use crate::hierarchy::Hierarchy;
 use crate::plan::{PlannedInstance, PlannedLevel};
 use crate::source::SourceEntity;
 
-/// A level that draws nothing is loaded within this many metres of its place.
-const RADIUS_WITHOUT_BOUNDS: f32 = 50.0;
+/// A level without bounds is loaded within this many metres of its place.
+pub(crate) const RADIUS_WITHOUT_BOUNDS: f32 = 50.0;
 /// A level is loaded at least this many metres outside its bounds.
 const LEAST_INFLATION: f32 = 10.0;
 
+/// The least and the largest corner of a box.
 pub(crate) type Bounds = ([f32; 3], [f32; 3]);
 
 /// The bounds of an instance, from those of its level.
@@ -42,7 +43,22 @@ pub(crate) fn entry_of(level: &LevelEntry, instance: &PlannedInstance) -> LevelE
     entry.always_loaded = instance.always_loaded;
     entry.on_request = instance.on_request;
     entry.data.clone_from(&instance.data);
+    if let Some(stated) = instance.bounds {
+        entry.bounds = placed(stated, &entry.placement());
+    }
     entry
+}
+
+/// World-space bounds that the author states of a level; `None` if that is nothing.
+pub(crate) fn stated(level: &PlannedLevel) -> Option<Bounds> {
+    placed(level.bounds?, &placement(level))
+}
+
+/// World-space bounds of what stands there and has these in its own space; `None` when a coordinate is not finite.
+pub(crate) fn placed((min, max): Bounds, placement: &Transform) -> Option<Bounds> {
+    let own = Aabb::from_min_max(min.into(), max.into());
+    let (min, max) = transformed(&own, &placement.compute_affine())?;
+    Some((min.to_array(), max.to_array()))
 }
 
 /// Where a level stands.
@@ -124,7 +140,7 @@ fn transformed(aabb: &Aabb, global: &Affine3A) -> Option<(Vec3A, Vec3A)> {
 }
 
 /// The volume around a level, which stands there, that no volume of the world file lists: its bounds, inflated by half its greatest extent or
-/// ten metres, whichever is more; a sphere of 50 m around its place if it draws nothing.
+/// ten metres, whichever is more; a sphere of 50 m around its place if it has none.
 pub(crate) fn own_volume(translation: [f32; 3], bounds: Option<Bounds>) -> VolumeShape {
     let Some((min, max)) = bounds else {
         return VolumeShape::Sphere {

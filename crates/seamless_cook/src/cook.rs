@@ -360,6 +360,7 @@ impl Cook<'_> {
         let mut warnings = summary::warnings(plan, &units, &objects);
         warnings.extend(limited.warnings);
         warnings.extend(layout.warnings);
+        warnings.extend(summary::without_bounds(plan, &bounds));
         *report = CookReport {
             world: core::mem::take(&mut report.world),
             warnings,
@@ -438,7 +439,7 @@ impl Cook<'_> {
     fn bounds_key(&self, level: &PlannedLevel, unit: &LevelUnit) -> Digest {
         let mut parts = Parts::default();
         parts
-            .value(&(level.translation, level.rotation, level.scale))
+            .value(&(level.translation, level.rotation, level.scale, level.bounds))
             .digest(&unit.blob);
         for (mesh, _) in &unit.drawn {
             parts.value(&self.store.objects.get(mesh).and_then(|object| object.bounds));
@@ -454,6 +455,10 @@ impl Cook<'_> {
             let known = self.before.bounds.get(&level.name);
             if let Some(known) = known.filter(|(known, _)| *known == key) {
                 return Ok(*known);
+            }
+            // Its author knows better.
+            if let Some(stated) = bounds::stated(level) {
+                return Ok((key, Some(stated)));
             }
             let encoded: EncodedLevel = load(self.cache, &unit.blob)?;
             let mesh = |key: &AssetKey| {

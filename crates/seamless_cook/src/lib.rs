@@ -11,6 +11,7 @@
 //!             translation: (192.0, 0.0, 448.0),
 //!             rotation: (0.0, 0.0, 0.0, 1.0),
 //!             scale: (1.0, 1.0, 1.0),
+//!             bounds: ((-9.0, 0.0, -9.0), (9.0, 3.0, 9.0)), // (min, max) in its own space; default: around its meshes
 //!             always_loaded: false,         // true: there from the start, wherever the sources are
 //!             seek_free: false,             // true: its package has copies of all that it needs, and is read from one file
 //!             max_variants: 3,              // of each set of dialogue variants; default: all
@@ -21,7 +22,7 @@
 //!     instances: [                          // further placements of levels, each with a name of its own; default: none
 //!         (of: "house", name: "house_1", translation: (90.0, 0.0, 10.0), data: "(owner: \"mayor\")"), // data: for hooks of the game
 //!         (of: "house", name: "house_2", translation: (99.0, 0.0, 10.0), rotation: (0.0, 1.0, 0.0, 0.0)), // and scale,
-//!     ],                                    // always_loaded, on_request as levels have it
+//!     ],                                    // bounds, always_loaded, on_request as levels have it
 //!     volumes: [                            // default: one around each level and instance; []: none, levels come by distance
 //!         (shape: Box(min: (0.0, -100.0, 0.0), max: (64.0, 200.0, 64.0)), levels: ["harbour"]),
 //!         (shape: Sphere(center: (0.0, 0.0, 0.0), radius: 300.0), levels: ["harbour"], unload_margin: 30.0),

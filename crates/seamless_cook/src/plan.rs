@@ -9,11 +9,13 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use bevy::asset::AssetPath;
+use bevy::prelude::Transform;
 
 pub(crate) use self::assets::{Asked, in_words, line_of, listing, path_of, planned};
 pub(crate) use self::instances::PlannedInstance;
 pub(crate) use self::names::check_name;
 use self::names::{check_file_name, default_name};
+use crate::bounds::{self, Bounds};
 use crate::dialogue::DialogueLimits;
 use crate::graph::recorder::{file_and_label, text};
 use crate::report::ContentError;
@@ -46,6 +48,8 @@ pub(crate) struct PlannedLevel {
     pub translation: [f32; 3],
     pub rotation: [f32; 4],
     pub scale: [f32; 3],
+    /// What the author states, in the level's own space.
+    pub bounds: Option<Bounds>,
     pub always_loaded: bool,
     pub on_request: bool,
     pub seek_free: bool,
@@ -253,6 +257,7 @@ impl Checker<'_> {
             self.error(&object, message);
         }
         self.placement(&object, level.translation, level.rotation, level.scale);
+        self.bounds(&object, level.bounds);
         self.when(&object, level.always_loaded, level.on_request);
         let dialogue = DialogueLimits {
             of_all: level.max_variants,
@@ -287,6 +292,7 @@ impl Checker<'_> {
             translation: level.translation,
             rotation: unit(level.rotation),
             scale: level.scale,
+            bounds: level.bounds,
             always_loaded: level.always_loaded,
             on_request: level.on_request,
             seek_free: level.seek_free,
@@ -348,6 +354,17 @@ impl Checker<'_> {
         }
         if scale.contains(&0.0) {
             self.error(object, "its `scale` is zero on an axis; nothing would be seen of it");
+        }
+    }
+
+    fn bounds(&mut self, object: &str, stated: Option<Bounds>) {
+        let Some((min, max)) = stated else { return };
+        if min.iter().zip(&max).any(|(min, max)| min > max) {
+            let message = "its `bounds` have a `min` above their `max`; write ((least x, y, z), (largest x, y, z))";
+            self.error(object, message);
+        } else if bounds::placed((min, max), &Transform::IDENTITY).is_none() {
+            let message = "its `bounds` hold NaN or reach too far; write finite numbers, or leave `bounds` away";
+            self.error(object, message);
         }
     }
 

@@ -4,6 +4,7 @@ use seamless_level::{DEFAULT_PRIORITY, DEFAULT_UNLOAD_DELAY, VolumeMode, VolumeS
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::bounds::Bounds;
 use crate::dialogue::DialogueLimit;
 
 /// A world as its author writes it.
@@ -21,7 +22,7 @@ pub struct WorldFile {
     #[serde(default)]
     pub instances: Vec<InstanceSource>,
     /// The streaming volumes. Default: one around each level and each instance that is neither always loaded nor on request. It is a box, larger than the
-    /// bounds of what is drawn by half their greatest extent on each side, or by ten metres if that is more; a ball of 50 m where nothing is drawn.
+    /// level's bounds by half their greatest extent on each side, or by ten metres if that is more; a ball of 50 m, and a warning, where nothing tells them.
     /// An empty list is none: then levels come by [`DistanceStreaming`](seamless_level::DistanceStreaming), or when the game asks for them.
     #[serde(default)]
     pub volumes: Option<Vec<VolumeSource>>,
@@ -58,6 +59,10 @@ pub struct LevelSource {
     /// Its scale.
     #[serde(default = "one")]
     pub scale: [f32; 3],
+    /// How large it is: the least and the largest corner of a box, in its own space, so before it is placed. Default: the box around its meshes (`Mesh3d`)
+    /// at rest. What has none needs it, as a level of sprites or sounds, and what grows after it was loaded.
+    #[serde(default)]
+    pub bounds: Option<Bounds>,
     /// Whether it is loaded wherever the streaming sources are.
     #[serde(default)]
     pub always_loaded: bool,
@@ -99,6 +104,9 @@ pub struct InstanceSource {
     /// Its scale.
     #[serde(default = "one")]
     pub scale: [f32; 3],
+    /// How large it is, in its own space. Default: as its level.
+    #[serde(default)]
+    pub bounds: Option<Bounds>,
     /// Whether it is loaded wherever the streaming sources are.
     #[serde(default)]
     pub always_loaded: bool,

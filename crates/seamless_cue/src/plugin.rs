@@ -18,7 +18,7 @@ use crate::{
     notify::{CueNotify, CueNotifyCodec, CueNotifyLoader, TagsFile, TagsLoader},
     preload::follow_preload_sets,
     route::{filter::SuppressCues, translate::TranslateCues},
-    stats::CueStats,
+    stats::{self, CueStats},
     tag::{GameplayTag, TagSet},
 };
 
@@ -121,6 +121,7 @@ impl Plugin for CuePlugin {
                 PlayCues,
                 (follow_preload_sets, manager::advance.in_set(CueSystems::Play)).chain(),
             );
+        stats::add_diagnostics(app);
         let mut order = app.world_mut().get_resource_or_init::<MainScheduleOrder>();
         order.insert_startup_after(Startup, StartCues);
         order.insert_after(SpawnScene, PlayCues);

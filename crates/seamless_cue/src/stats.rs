@@ -1,11 +1,19 @@
-//! What became of cues. See [`CueStats`].
+//! What became of cues, in numbers, and those as Bevy diagnostics. See [`CueStats`].
+
+#[cfg(test)]
+mod tests;
 
 use core::time::Duration;
 
-use bevy_ecs::{reflect::ReflectResource, resource::Resource};
+use bevy_app::App;
+use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, DiagnosticsStore, RegisterDiagnostic};
+use bevy_ecs::{reflect::ReflectResource, resource::Resource, schedule::IntoScheduleConfigs, system::Res};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
-/// What became of cues since the app started. Each cue that was fired is counted in one of the others, once its way has come to its end.
+use crate::plugin::{CueSystems, PlayCues};
+
+/// What became of cues since the app started. Each cue that was fired is counted in one of the others, once its way has come to its end. Each number is a
+/// diagnostic, `seamless/cues/` and its name, where cues are played.
 #[derive(Resource, Reflect, Clone, Debug, Default, PartialEq)]
 #[reflect(Resource, Default, Clone, Debug, PartialEq)]
 pub struct CueStats {
@@ -64,4 +72,55 @@ pub struct CueStats {
     pub full_pools: u64,
     /// Actors' instances that were made.
     pub instances_made: u64,
+}
+
+/// A number of [`CueStats`]: its field, its path, its unit, and where it is.
+type Counter = (&'static str, DiagnosticPath, &'static str, fn(&CueStats) -> f64);
+
+const fn counter(field: &'static str, path: &'static str, unit: &'static str, value: fn(&CueStats) -> f64) -> Counter {
+    (field, DiagnosticPath::const_new(path), unit, value)
+}
+
+/// Those that count something.
+macro_rules! counts {
+    ($($field:ident)*) => {
+        [$(counter(
+            stringify!($field),
+            concat!("seamless/cues/", stringify!($field)),
+            "",
+            |stats| stats.$field as f64,
+        )),*]
+    };
+}
+
+/// All of them but the next; a test looks for the one that is missing.
+static COUNTS: [Counter; 26] = counts! {
+    fired played replayed deferred waiting waiting_peak active suppressed culled unknown ignored
+    expired cancelled vain_removals repeated dead failed refused merged postponed loads
+    blocking_loads failed_loads unloaded full_pools instances_made
+};
+
+static LONGEST_WAIT: Counter = counter("longest_wait", "seamless/cues/longest_wait", " ms", |stats| {
+    stats.longest_wait.as_secs_f64() * 1e3
+});
+
+fn counters() -> impl Iterator<Item = &'static Counter> {
+    COUNTS.iter().chain([&LONGEST_WAIT])
+}
+
+/// In an app that has diagnostics: one to which `SeamlessAssetPlugin` was added before.
+pub(crate) fn add_diagnostics(app: &mut App) {
+    if !app.world().contains_resource::<DiagnosticsStore>() {
+        return;
+    }
+    for (_, path, unit, _) in counters() {
+        app.register_diagnostic(Diagnostic::new(path.clone()).with_suffix(*unit));
+    }
+    app.add_systems(PlayCues, write_diagnostics.after(CueSystems::Play));
+}
+
+fn write_diagnostics(stats: Res<CueStats>, mut diagnostics: Diagnostics) {
+    for (_, path, _, value) in counters() {
+        diagnostics.add_measurement(path, || value(&stats));
+    }
 }

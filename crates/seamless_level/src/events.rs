@@ -30,12 +30,14 @@ use bevy_ecs::{
     message::{Message, MessageWriter},
     system::{Commands, SystemParam},
 };
+use bevy_reflect::Reflect;
 use seamless_asset::LoadError;
 
 use crate::world::WorldError;
 
 /// A level is in the world, whole, since this frame.
-#[derive(Message, EntityEvent, Clone, Debug)]
+#[derive(Message, EntityEvent, Reflect, Clone, Debug)]
+#[reflect(Clone, Debug)]
 pub struct LevelRevealed {
     /// The seamless world it belongs to.
     #[event_target]
@@ -49,7 +51,8 @@ pub struct LevelRevealed {
 }
 
 /// All of a level is loaded, and it is not to be shown yet: from now on that takes next to no time.
-#[derive(Message, EntityEvent, Clone, Debug)]
+#[derive(Message, EntityEvent, Reflect, Clone, Debug)]
+#[reflect(Clone, Debug)]
 pub struct LevelLoaded {
     /// The seamless world it belongs to.
     #[event_target]
@@ -61,7 +64,8 @@ pub struct LevelLoaded {
 }
 
 /// Nobody sees a level any more since this frame. Its entities keep their ids and what was done to them.
-#[derive(Message, EntityEvent, Clone, Debug)]
+#[derive(Message, EntityEvent, Reflect, Clone, Debug)]
+#[reflect(Clone, Debug)]
 pub struct LevelHidden {
     /// The seamless world it belongs to.
     #[event_target]
@@ -73,7 +77,8 @@ pub struct LevelHidden {
 }
 
 /// A level that was hidden can be seen again since this frame; nothing of it counts as added.
-#[derive(Message, EntityEvent, Clone, Debug)]
+#[derive(Message, EntityEvent, Reflect, Clone, Debug)]
+#[reflect(Clone, Debug)]
 pub struct LevelShown {
     /// The seamless world it belongs to.
     #[event_target]
@@ -87,7 +92,8 @@ pub struct LevelShown {
 /// A level has left the world, whole, in this frame.
 ///
 /// Also sent when the seamless world itself was despawned; its entity is gone then.
-#[derive(Message, EntityEvent, Clone, Debug)]
+#[derive(Message, EntityEvent, Reflect, Clone, Debug)]
+#[reflect(Clone, Debug)]
 pub struct LevelLeft {
     /// The seamless world it belonged to.
     #[event_target]

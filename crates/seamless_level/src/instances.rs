@@ -19,6 +19,7 @@ use bevy_ecs::{
 };
 use bevy_log::error;
 use bevy_math::Vec3;
+use bevy_reflect::Reflect;
 use bevy_transform::components::Transform;
 use seamless_asset::StreamingClock;
 
@@ -31,7 +32,8 @@ use crate::{
 
 /// A further placement of a level, under a name of its own: a house that is built from the package of another one. See
 /// [`Levels::add_instance`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Reflect, Clone, Debug, PartialEq)]
+#[reflect(Clone, PartialEq)]
 pub struct NewInstance {
     /// The [`SeamlessWorld`] entity that gets it; `None` is the first world that has the level.
     pub world: Option<Entity>,
@@ -105,10 +107,12 @@ struct AddedInstance {
     /// What the world was made of then.
     manifest: AssetId<WorldManifest>,
     entry: LevelEntry,
+    /// What game code said.
+    said: NewInstance,
 }
 
 impl AddedInstances {
-    fn add(&mut self, (world, manifest): (Entity, AssetId<WorldManifest>), entry: LevelEntry) {
+    fn add(&mut self, (world, manifest): (Entity, AssetId<WorldManifest>), entry: LevelEntry, said: NewInstance) {
         let id = self.next;
         self.next += 1;
         let name = entry.name.clone();
@@ -118,13 +122,18 @@ impl AddedInstances {
             world,
             manifest,
             entry,
+            said: NewInstance {
+                world: Some(world),
+                ..said
+            },
         };
         self.all.insert(name, instance);
     }
 
-    /// Whether an instance of that name was added; it may not be in its world's table yet.
-    pub fn contains(&self, name: &str) -> bool {
-        self.all.contains_key(name)
+    /// Whether an instance of that name was added, to the world that is meant or to any; it may not be in its world's table yet.
+    pub fn contains(&self, name: &str, meant: Option<Entity>) -> bool {
+        let added = self.all.get(name);
+        added.is_some_and(|added| meant.is_none_or(|meant| meant == added.world))
     }
 
     fn remove(&mut self, name: &str) -> bool {
@@ -153,7 +162,7 @@ impl Levels<'_, '_> {
     /// other, which volumes and requests may name. Nothing of it is loaded beyond what is asked for, first of all by the ticket that is given back.
     ///
     /// It stays known until [`remove_instance`](Self::remove_instance), also when its ticket is gone, and when the world's manifest is
-    /// loaded again; it goes with its world, and when that gets the handle of another manifest. If that manifest has a level of its name by then, the name means the manifest's level, and an error is logged: the
+    /// loaded again; it goes with its world, and when that gets the handle of another manifest. The ticket is for this very instance, whatever has its name later. If that manifest has a level of its name by then, the name means the manifest's level, and an error is logged: the
     /// instance is left out, until it is removed or a manifest comes that does not have the name.
     ///
     /// ```
@@ -180,13 +189,41 @@ impl Levels<'_, '_> {
             return Err(RequestError::TooManyInstances { limit });
         }
         let (world, entry) = self.entry_of(&instance)?;
-        let ticket = self.ticket(&instance.name, instance.target, Some(world.0))?;
-        self.instances.add(world, entry);
+        let number = (world.0, self.instances.next);
+        let ticket = self.ticket_of(&instance.name, instance.target, number)?;
+        self.instances.add(world, entry, instance);
         Ok(ticket)
     }
 
+    /// All that were added and not removed, in the order of their names, each with its world: what a saved game keeps, and adds again when it is
+    /// loaded.
+    ///
+    /// ```
+    /// # use bevy_ecs::prelude::*;
+    /// # use seamless_level::{LevelTable, Levels, NewInstance};
+    /// #[derive(Resource, Default)]
+    /// struct Saved(Vec<NewInstance>);
+    ///
+    /// fn save(levels: Levels, mut saved: ResMut<Saved>) {
+    ///     saved.0 = levels.added_instances().cloned().collect();
+    /// }
+    ///
+    /// fn restore(added: On<Add, LevelTable>, saved: Res<Saved>, mut levels: Levels) -> Result {
+    ///     for house in &saved.0 {
+    ///         // Entities have other numbers in another run.
+    ///         let world = Some(added.event_target());
+    ///         levels.add_instance(NewInstance { world, ..house.clone() })?; // volumes or distances bring it
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn added_instances(&self) -> impl ExactSizeIterator<Item = &NewInstance> {
+        self.instances.all.values().map(|added| &added.said)
+    }
+
     /// Takes a level away that [`add_instance`](Self::add_instance) added: it leaves, or its load is cancelled, whoever wants it, and
-    /// nobody finds it any more. Its name is free at once, and the [standing request](Self::requested) for it is taken back.
+    /// nobody finds it any more. Its name is free at once, and the [standing request](Self::requested) for it is taken back; the ticket that
+    /// `add_instance` gave asks for no other one of that name.
     ///
     /// # Errors
     /// When no such instance was added.

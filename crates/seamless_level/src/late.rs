@@ -27,7 +27,8 @@ use crate::{
 /// A level is there at last that was late, or is not waited for any more: whoever was there has left, or nobody wants it now.
 ///
 /// [`LateLevels`] knows of it from the first frame on.
-#[derive(Message, Clone, Debug, PartialEq)]
+#[derive(Message, Reflect, Clone, Debug, PartialEq)]
+#[reflect(Clone, Debug, PartialEq)]
 pub struct LevelLate {
     /// The seamless world it belongs to.
     pub world: Entity,

@@ -175,7 +175,7 @@ mod volume;
 mod world;
 
 pub use across::{LinkedEntity, SoftEntities, SoftEntity, SoftLink};
-pub use arrival::{Arrival, ArrivalPoint, ArrivalResult, StreamingProgress, StreamingStatus};
+pub use arrival::{Arrival, ArrivalPoint, StreamingProgress, StreamingResult, StreamingStatus};
 pub use events::{LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown, WorldFailed};
 pub use instances::NewInstance;
 pub use late::{LateLevel, LateLevels, LevelLate};
@@ -185,7 +185,8 @@ pub use manifest::{
 };
 pub use plugin::{LevelSystems, SeamlessLevelPlugin};
 pub use requests::{
-    LevelStates, LevelTicket, LevelWanted, Levels, RequestError, RequestKind, RequestSet, level_is_visible,
+    LevelRequest, LevelStates, LevelTicket, LevelWanted, Levels, RequestError, RequestKind, RequestSet,
+    level_is_visible,
 };
 pub use retry::RetryPolicy;
 pub use settings::LevelSettings;

@@ -1,5 +1,8 @@
 //! The plugin and its place in the frame. See [`SeamlessLevelPlugin`].
 
+#[cfg(test)]
+mod tests;
+
 use bevy_app::{App, Plugin, SpawnScene};
 use bevy_asset::{AssetApp, AssetServer};
 use bevy_diagnostic::{Diagnostic, RegisterDiagnostic};
@@ -13,71 +16,41 @@ use crate::{
     arrival::{Arrivals, report_arrivals},
     diagnostics,
     events::{LevelFailed, LevelHidden, LevelLeft, LevelLoaded, LevelRevealed, LevelShown, WorldFailed},
-    instances::{AddedInstances, sync_instances},
+    instances::{AddedInstances, NewInstance, sync_instances},
     late::{LateLevels, LevelLate, find_late},
     manifest::{WorldManifest, WorldManifestLoader},
-    requests::{LevelRequests, LevelWanted, sync_wanted, tell_unknown},
+    requests::{LevelRequests, LevelWanted, Unheard, report_tickets, sync_wanted, tell_unknown},
     retry::RetryPolicy,
     settings::LevelSettings,
     source::{SourceMotion, StreamingSource},
     volume::StreamingVolume,
     world::{
-        DistanceStreaming, InstanceIndex, LevelVolumes, SeamlessWorld, VolumeOf, block_on_levels, is_anybody_blocked,
-        list_packages, report_levels, resolve_manifests, select_levels, sweep_worlds, sync_distances, tell_silence,
-        volume_sync, write_diagnostics,
+        DistanceStreaming, InstanceIndex, LevelTable, LevelVolumes, SeamlessWorld, VolumeOf, WorldFailure,
+        block_on_levels, is_anybody_blocked, list_packages, report_levels, resolve_manifests, select_levels,
+        sweep_worlds, sync_distances, tell_silence, volume_sync, write_diagnostics,
     },
 };
 
 /// Seamless worlds, streaming volumes and streaming sources.
 ///
 /// Needs Bevy's `AssetPlugin` and [`SeamlessAssetPlugin`](seamless_asset::SeamlessAssetPlugin), added before it, and
-/// something that propagates transforms, Bevy's `TransformPlugin` for instance. What its fields say is the [`LevelSettings`] of the app, which may be changed
-/// at any time after that.
-#[derive(Clone, Debug)]
+/// something that propagates transforms, Bevy's `TransformPlugin` for instance.
+#[derive(Clone, Debug, Default)]
 pub struct SeamlessLevelPlugin {
-    /// See [`LevelSettings::max_levels`]. Default 4096.
-    pub max_levels: usize,
-    /// See [`LevelSettings::max_bytes`]. Default: no cap.
-    pub max_bytes: u64,
-    /// See [`LevelSettings::max_requests`]. Default 65 536.
-    pub max_requests: usize,
-    /// See [`LevelSettings::follow_remote`]: true on a server. Default false.
-    pub follow_remote: bool,
-    /// See [`LevelSettings::retry`]. Default: a few times, later and later.
-    pub retry: RetryPolicy,
-    /// See [`LevelSettings::max_instances`]. Default 65 536.
-    pub max_instances: usize,
-}
-
-impl Default for SeamlessLevelPlugin {
-    fn default() -> Self {
-        let LevelSettings {
-            max_levels,
-            max_bytes,
-            max_requests,
-            follow_remote,
-            retry,
-            max_instances,
-        } = LevelSettings::default();
-        Self {
-            max_levels,
-            max_bytes,
-            max_requests,
-            follow_remote,
-            retry,
-            max_instances,
-        }
-    }
+    /// The app's [`LevelSettings`] from the start, unless it has some already: those that were inserted before the plugin are kept. They may be
+    /// changed at any time after that.
+    pub settings: LevelSettings,
 }
 
 impl SeamlessLevelPlugin {
-    /// For an app that follows all players.
+    /// For an app that follows all players. One that inserts [`LevelSettings`] before says so there.
     #[must_use]
     pub fn server() -> Self {
-        Self {
+        let settings = LevelSettings {
             follow_remote: true,
-            ..Self::default()
-        }
+            ..LevelSettings::default()
+        };
+        Self { settings }
     }
 }
 
@@ -102,47 +75,53 @@ impl Plugin for SeamlessLevelPlugin {
             app.world().contains_resource::<Streamer>(),
             "`SeamlessLevelPlugin` needs the pipeline: add `SeamlessAssetPlugin` before it, or `SeamlessPlugins`, which have both"
         );
-        app.insert_resource(LevelSettings {
-            max_levels: self.max_levels,
-            max_bytes: self.max_bytes,
-            max_requests: self.max_requests,
-            follow_remote: self.follow_remote,
-            retry: self.retry,
-            max_instances: self.max_instances,
-        })
-        .init_resource::<LevelRequests>()
-        .init_resource::<InstanceIndex>()
-        .init_resource::<SoftLinks>()
-        .init_resource::<AddedInstances>()
-        .init_resource::<LateLevels>()
-        .init_resource::<Arrivals>()
-        .init_resource::<Viewpoints>()
-        .init_asset::<WorldManifest>()
-        .init_asset_loader::<WorldManifestLoader>()
-        .register_type::<WorldManifest>()
-        .register_type::<SeamlessWorld>()
-        .register_type::<StreamingVolume>()
-        .register_type::<VolumeOf>()
-        .register_type::<LevelVolumes>()
-        .register_type::<DistanceStreaming>()
-        .register_type::<StreamingSource>()
-        .register_type::<SourceMotion>()
-        .register_type::<RetryPolicy>()
-        .register_type::<LevelWanted>()
-        .register_type::<LateLevels>()
-        .register_type::<SoftEntity>()
-        .register_type::<SoftLink>()
-        .register_type::<LinkedEntity>()
-        .register_type::<LevelSettings>()
-        .add_message::<LevelRevealed>()
-        .add_message::<LevelLoaded>()
-        .add_message::<LevelHidden>()
-        .add_message::<LevelShown>()
-        .add_message::<LevelLeft>()
-        .add_message::<LevelFailed>()
-        .add_message::<WorldFailed>()
-        .add_message::<LevelLate>()
-        .add_message::<Reloaded>();
+        // What the game has said before counts.
+        if !app.world().contains_resource::<LevelSettings>() {
+            app.insert_resource(self.settings);
+        }
+        app.init_resource::<LevelRequests>()
+            .init_resource::<Unheard>()
+            .init_resource::<InstanceIndex>()
+            .init_resource::<SoftLinks>()
+            .init_resource::<AddedInstances>()
+            .init_resource::<LateLevels>()
+            .init_resource::<Arrivals>()
+            .init_resource::<Viewpoints>()
+            .init_asset::<WorldManifest>()
+            .init_asset_loader::<WorldManifestLoader>()
+            .register_type::<WorldManifest>()
+            .register_type::<SeamlessWorld>()
+            .register_type::<LevelTable>()
+            .register_type::<WorldFailure>()
+            .register_type::<StreamingVolume>()
+            .register_type::<VolumeOf>()
+            .register_type::<LevelVolumes>()
+            .register_type::<DistanceStreaming>()
+            .register_type::<StreamingSource>()
+            .register_type::<SourceMotion>()
+            .register_type::<RetryPolicy>()
+            .register_type::<LevelWanted>()
+            .register_type::<NewInstance>()
+            .register_type::<LateLevels>()
+            .register_type::<SoftEntity>()
+            .register_type::<SoftLink>()
+            .register_type::<LinkedEntity>()
+            .register_type::<LevelSettings>()
+            .register_type::<LevelRevealed>()
+            .register_type::<LevelLoaded>()
+            .register_type::<LevelHidden>()
+            .register_type::<LevelShown>()
+            .register_type::<LevelLeft>()
+            .register_type::<LevelLate>()
+            .add_message::<LevelRevealed>()
+            .add_message::<LevelLoaded>()
+            .add_message::<LevelHidden>()
+            .add_message::<LevelShown>()
+            .add_message::<LevelLeft>()
+            .add_message::<LevelFailed>()
+            .add_message::<WorldFailed>()
+            .add_message::<LevelLate>()
+            .add_message::<Reloaded>();
         for path in diagnostics::ALL {
             app.register_diagnostic(Diagnostic::new(path).with_suffix(" levels"));
         }
@@ -198,6 +177,7 @@ fn add_systems(app: &mut App) {
             (
                 report_levels,
                 report_arrivals,
+                report_tickets,
                 resolve_links.in_set(ResolveLinks),
                 find_late,
                 write_diagnostics,

@@ -15,7 +15,8 @@ const JITTER: f32 = 0.5;
 /// world whose manifest could not be read; see [`WorldError::is_transient`](crate::WorldError::is_transient).
 ///
 /// Each wait is `factor` times as long as the one before, up to `most`, by [`Time<Real>`](bevy_time::Real): it ends also while the game is paused. Of each wait up to a half is taken off, as the level's place in its
-/// world says, so that many levels of a disk that was away do not come back in one frame. What is not wanted any more is forgotten.
+/// world says, so that many levels of a disk that was away do not come back in one frame. What is not wanted any more is forgotten. Where a frame
+/// [waits](crate::VolumeMode::BlockUntilLoaded) for a level, it does so for the first attempt, and for no other one.
 #[derive(Reflect, Copy, Clone, Debug, PartialEq)]
 #[reflect(Default, Clone, PartialEq)]
 pub struct RetryPolicy {

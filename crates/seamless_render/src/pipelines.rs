@@ -3,6 +3,7 @@
 mod keys;
 #[cfg(test)]
 mod tests;
+mod warmth;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,16 +14,13 @@ use bevy_ecs::{
     world::{Mut, World},
 };
 use bevy_platform::collections::HashMap;
-use bevy_render::render_resource::{CachedPipelineState, CachedRenderPipelineId, PipelineCache};
+use bevy_render::render_resource::{CachedPipelineState, PipelineCache};
 use bevy_shader::ShaderCacheError;
 use seamless_asset::{InstanceId, LevelScans, RevealGate};
 
 use crate::drawn::{DrawnSet, Found, OwnLights};
-use keys::{PassKey, Prepared, Views};
-
-/// Pipelines that are asked for in a frame, for all levels that wait. To ask for one takes some microseconds if it is known, and
-/// about a tenth of a millisecond if not.
-const ASKED_PER_FRAME: usize = 16;
+use keys::{Prepared, Views};
+use warmth::{Left, Warmth};
 
 /// A [`RevealGate`] that is open for levels whose pipelines are compiled.
 ///
@@ -114,40 +112,6 @@ impl RevealGate for PipelineGate {
 #[derive(Resource, Default)]
 pub(crate) struct Warming(HashMap<InstanceId, Warmth>);
 
-#[derive(Default)]
-struct Warmth {
-    /// What views draw with, as it was when the first pipeline was asked for.
-    passes: Vec<PassKey>,
-    /// The first set whose pipelines were not asked for.
-    next: usize,
-    is_asked: bool,
-    pipelines: Vec<CachedRenderPipelineId>,
-}
-
-impl Warmth {
-    /// Asks for pipelines, `left` of them at most.
-    fn ask(&mut self, world: &mut World, drawn: &Drawn, views: &Views, left: &mut usize) {
-        let passes = views.passes(drawn.lights);
-        if self.passes != passes {
-            *self = Self {
-                passes,
-                ..Self::default()
-            };
-        }
-        while let Some(set) = drawn.sets.get(self.next).filter(|_| *left > 0) {
-            let Some(prepared) = Prepared::of(world, set) else {
-                return;
-            };
-            for pass in &self.passes {
-                self.pipelines.extend(prepared.pipeline(world, set, *pass));
-                *left = left.saturating_sub(1);
-            }
-            self.next += 1;
-        }
-        self.is_asked = self.next == drawn.sets.len();
-    }
-}
-
 /// On another device, no pipeline is compiled yet.
 pub(crate) fn start_over(gate: ResMut<PipelineGate>, mut warming: ResMut<Warming>) {
     warming.0.clear();
@@ -166,24 +130,23 @@ pub(crate) fn ask_for_pipelines(world: &mut World) {
         }
         warming.0.retain(|id, _| waiting.iter().any(|(other, _)| other == id));
         let views = Views::of(world);
-        let mut left = ASKED_PER_FRAME;
+        let mut left = Left::of(world.resource::<PipelineCache>().pipelines().count());
         for (id, drawn) in &waiting {
             let warmth = warming.0.entry(*id).or_default();
-            warmth.ask(world, drawn, &views, &mut left);
-            if !warmth.is_asked {
-                world.resource::<PipelineGate>().set_ready(*id, false);
-            }
+            warmth.begin(&views.passes(drawn.lights), drawn.sets.len());
+            warmth.ask(&drawn.sets, &mut left, |set, passes| {
+                let prepared = Prepared::of(world, set)?;
+                Some(passes.iter().map(|pass| prepared.pipeline(world, set, *pass)).collect())
+            });
         }
     });
 }
 
-/// Says that levels are ready whose pipelines are compiled, or never will be.
+/// Says which levels are ready: those whose pipelines are compiled, or never will be.
 pub(crate) fn note_compiled(gate: ResMut<PipelineGate>, warming: Res<Warming>, cache: Res<PipelineCache>) {
     for (id, warmth) in &warming.0 {
-        let mut states = warmth.pipelines.iter().map(|id| cache.get_render_pipeline_state(*id));
-        if warmth.is_asked && states.all(is_final) {
-            gate.set_ready(*id, true);
-        }
+        let is_ready = warmth.is_ready(|pipeline| is_final(cache.get_render_pipeline_state(pipeline)));
+        gate.set_ready(*id, is_ready);
     }
 }
 

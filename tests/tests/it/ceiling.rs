@@ -200,7 +200,7 @@ fn who_gets_a_place_ready_is_told_that_there_is_no_room() {
     let arrival = stage.app.world_mut().run_system_once(prepare).unwrap();
     let waited = arrival.clone();
     stage.until(move |_, _| waited.result().is_some());
-    assert_eq!(arrival.result(), Some(ArrivalResult::WithFailures(1)));
+    assert_eq!(arrival.result(), Some(StreamingResult::WithFailures(1)));
     assert_eq!(small(stage.app.world(), stage.world), SMALL);
     stage.app.world_mut().resource_mut::<StreamingSettings>().memory_ceiling = None;
     stage.until(|ecs, world| level_of(ecs, world, "other").state() == LevelState::Hidden);

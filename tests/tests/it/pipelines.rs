@@ -11,6 +11,7 @@ use std::{
 
 use bevy::{
     asset::{AssetPath, RenderAssetUsages, UntypedAssetId},
+    camera::RenderTarget,
     core_pipeline::prepass::{DepthPrepass, NormalPrepass},
     light::NotShadowCaster,
     mesh::PrimitiveTopology,
@@ -251,6 +252,45 @@ fn no_pipeline_is_asked_for_after_the_reveal() {
         assert!(later.is_empty(), "{later:?}, before {:?}", &before[empty..]);
         assert_eq!(app.world().resource::<StreamingStats>().gate_deadlines, 0);
     }
+}
+
+/// What is asked for from the load of a level on, until some frames after its reveal.
+fn asked_for(dir: &Path, furnish: impl FnOnce(&mut App)) -> Vec<String> {
+    let mut app = studio(dir, camera(), add_game);
+    app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = u32::MAX;
+    furnish(&mut app);
+    let _ = settled(&mut app);
+    let before = pipelines(&app).0;
+    let id = load(&mut app);
+    until_live(&mut app, id);
+    let mut asked = asked_later(&mut app, &before);
+    asked.sort_unstable();
+    asked
+}
+
+/// A camera that draws no meshes, above the one that does: that of a user interface, for instance.
+fn add_overlay(app: &mut App) {
+    let ecs = app.world_mut();
+    let mut targets = ecs.query_filtered::<&RenderTarget, With<Camera3d>>();
+    let target = targets.single(ecs).expect("the studio has a camera").clone();
+    let above = Camera {
+        order: 1,
+        clear_color: ClearColorConfig::None,
+        ..default()
+    };
+    ecs.spawn((Camera2d, above, target, Msaa::Off));
+}
+
+#[test]
+fn for_cameras_that_draw_no_meshes_nothing_is_asked() {
+    if !has_driver() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_level(dir.path(), many_materials(), false);
+    let alone = asked_for(dir.path(), |_| {});
+    assert!(alone.len() >= 3, "{alone:?}");
+    assert_eq!(asked_for(dir.path(), add_overlay), alone);
 }
 
 /// The measure itself: it sees what comes late.

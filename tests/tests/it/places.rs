@@ -154,7 +154,7 @@ fn a_place_that_was_prepared_makes_no_frame_wait() {
     let waiting = arrival.clone();
     let waiter = thread::spawn(move || block_on(waiting.into_future()));
     let over = run_until(&mut app, STREAM_LIMIT, |_| arrival.is_streaming_complete());
-    assert!(over && waiter.join().unwrap() == ArrivalResult::Ready);
+    assert!(over && waiter.join().unwrap() == StreamingResult::Ready);
     assert_eq!(
         arrival.progress().there_bytes,
         level_of(app.world(), world, "hall").entry().bytes
@@ -170,14 +170,74 @@ fn a_place_that_was_prepared_makes_no_frame_wait() {
     assert_eq!(blocking_loads(&app), 0);
 }
 
+/// What is only to be loaded is ready when all of it is, and what is to be seen when it is seen.
 #[test]
-fn a_file_that_comes_back_is_read_then() {
-    let (cooked, mut app, world, _) = start();
+fn a_ticket_waits_for_what_it_asks_for() {
+    let (_cooked, mut app, world, _) = start();
+    let request = |app: &mut App, target| {
+        let request = move |mut levels: Levels| levels.request("hall", target);
+        app.world_mut().run_system_once(request).unwrap().unwrap()
+    };
+    let loaded = request(&mut app, LevelTarget::Loaded);
+    let over = run_until(&mut app, STREAM_LIMIT, |_| loaded.result().is_some());
+    assert!(over && loaded.result() == Some(StreamingResult::Ready));
+    assert_eq!(state(app.world(), world, "hall"), LevelState::Hidden);
+    assert!(
+        level_of(app.world(), world, "hall").root().is_none(),
+        "nothing of it is in the world"
+    );
+    let seen = request(&mut app, LevelTarget::Visible);
+    let waiting = seen.clone();
+    let waiter = thread::spawn(move || block_on(waiting.into_future()));
+    let over = run_until(&mut app, STREAM_LIMIT, |_| seen.result().is_some());
+    assert!(over && waiter.join().unwrap() == StreamingResult::Ready);
+    assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
+    let away = request(&mut app, LevelTarget::Unloaded);
+    let over = run_until(&mut app, STREAM_LIMIT, |_| away.result().is_some());
+    assert!(over && state(app.world(), world, "hall") == LevelState::Unloaded);
+}
+
+fn retry_for_long(app: &mut App) {
     app.world_mut().resource_mut::<LevelSettings>().retry = RetryPolicy {
         attempts: 1000,
         factor: 1.0,
         ..RetryPolicy::default()
     };
+}
+
+/// A disk that hangs would stop one frame after another.
+#[test]
+fn one_frame_waits_for_a_file_that_is_away_and_no_other_one() {
+    let (cooked, mut app, world, source) = start();
+    retry_for_long(&mut app);
+    let package = level_of(app.world(), world, "hall").entry().package.clone();
+    let (file, away) = (cooked.file(&package), cooked.file("away"));
+    fs::rename(&file, &away).unwrap();
+    jump(&mut app, source, HALL);
+    assert_eq!(state(app.world(), world, "hall"), LevelState::Failed);
+    let fails = |times| move |ecs: &World| level_of(ecs, world, "hall").times_failed() >= times;
+    assert!(run_until(&mut app, STREAM_LIMIT, fails(3)));
+    fs::rename(&away, &file).unwrap();
+    let there = run_until(&mut app, STREAM_LIMIT, |ecs| {
+        state(ecs, world, "hall") == LevelState::Visible
+    });
+    assert!(there, "{:?}", level_of(app.world(), world, "hall").error());
+    assert_eq!(blocking_loads(&app), 1);
+    // What has come has no past.
+    jump(&mut app, source, Vec3::ZERO);
+    let gone = run_until(&mut app, STREAM_LIMIT, |ecs| {
+        state(ecs, world, "hall") == LevelState::Unloaded
+    });
+    assert!(gone);
+    jump(&mut app, source, HALL);
+    assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
+    assert_eq!(blocking_loads(&app), 2);
+}
+
+#[test]
+fn a_file_that_comes_back_is_read_then() {
+    let (cooked, mut app, world, _) = start();
+    retry_for_long(&mut app);
     let package = level_of(app.world(), world, "hall").entry().package.clone();
     let (file, away) = (cooked.file(&package), cooked.file("away"));
     fs::rename(&file, &away).unwrap();

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bevy::prelude::*;
 use bevy_seamless::{
-    level::{Arrival, ArrivalPoint, ArrivalResult, RequestKind, SourceMotion},
+    level::{Arrival, ArrivalPoint, RequestKind, SourceMotion, StreamingResult},
     prelude::*,
 };
 use seamless_tests::random::Random;
@@ -196,9 +196,9 @@ impl Drive {
             };
             let progress = journey.arrival.progress();
             match result {
-                ArrivalResult::Ready => ended.ready += 1,
-                ArrivalResult::WithFailures(_) => ended.with_failures += 1,
-                ArrivalResult::Gone => panic!("the world stays: {progress:?}"),
+                StreamingResult::Ready => ended.ready += 1,
+                StreamingResult::WithFailures(_) => ended.with_failures += 1,
+                StreamingResult::Gone => panic!("the world stays: {progress:?}"),
             }
             assert_eq!(progress.wanted, progress.there + progress.failed, "{result:?}");
             let player = &mut players[journey.player];

@@ -23,8 +23,9 @@ use crate::{
     stable::{InstancePath, StableId},
 };
 
-/// On the root entity of a live level instance. The level's own entities are its descendants.
+/// On the root entity of a live level instance. The level's own entities are its descendants. A clone of that entity is no root, and has none.
 #[derive(Component, Reflect, Debug, Default, Clone)]
+#[component(clone_behavior = Ignore)]
 #[reflect(Component, Default, Clone)]
 pub struct LevelInstance {
     /// What the request called it.

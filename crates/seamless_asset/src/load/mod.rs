@@ -26,6 +26,7 @@ mod closure;
 mod cost;
 mod file;
 mod frame;
+mod gate_clock;
 mod gatekeeper;
 mod held;
 mod help;

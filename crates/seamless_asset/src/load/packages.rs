@@ -10,6 +10,7 @@ use bevy_asset::AssetPath;
 
 use super::{
     InstanceId, Progress,
+    gate_clock::Moment,
     held::HeldMemory,
     link::{LoadedAsset, LoadedPackage},
     tracked::{Index, Marked, Tracked},
@@ -23,8 +24,8 @@ pub(super) enum PackageStatus {
     Loading(Arc<Progress>),
     /// Its values move into `Assets`, some each frame.
     Inserting(VecDeque<LoadedAsset>),
-    /// All values are in; a gate may hold it, since the frame that is named.
-    Gated { since: u64 },
+    /// All values are in; a gate may hold it, since then.
+    Gated { since: Moment },
     /// Levels that need it may be revealed.
     Ready,
     /// It could not be loaded; its users fail with it.
@@ -282,7 +283,7 @@ impl PackageEntry {
     }
 
     /// All values are in: gates watch them from now on. Gives where these waited, to be dropped where it costs no frame time.
-    pub fn gate(&mut self, gates: &RevealGates, since: u64) -> VecDeque<LoadedAsset> {
+    pub fn gate(&mut self, gates: &RevealGates, since: Moment) -> VecDeque<LoadedAsset> {
         self.unwatch(gates);
         gates.watch(&self.assets);
         self.watched.clone_from(&self.assets);

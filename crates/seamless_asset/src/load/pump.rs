@@ -20,6 +20,7 @@ mod sliced;
 mod start;
 mod target;
 mod turns;
+mod under_way;
 mod waiting;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -36,7 +37,7 @@ pub(crate) use self::lost::{LostRoots, note_lost_root};
 pub(crate) use self::reload::keep_ticks_valid;
 use self::{
     coming::Coming, frame::Frames, gates::LevelGates, in_flight::InFlight, objects::ObjectRequests, reload::Reload,
-    singles::Singles, sliced::Sweeps, waiting::Waiting,
+    singles::Singles, sliced::Sweeps, under_way::UnderWay, waiting::Waiting,
 };
 
 use super::{
@@ -44,6 +45,7 @@ use super::{
     budget::FrameBudget,
     cost::{CostModel, UnitKind},
     file::PartJob,
+    gate_clock::GateClock,
     held::HeldMemory,
     help::Help,
     instance::{Instance, Instances, Phase},
@@ -84,6 +86,8 @@ pub(crate) struct Pipeline {
     stalls: Stalls,
     arrivals: Arrivals,
     in_flight: InFlight,
+    under_way: UnderWay,
+    gate_clock: GateClock,
     costs: CostModel,
     events: Vec<InstanceEvent>,
     frames: Frames,
@@ -131,6 +135,8 @@ impl Pipeline {
             blocking: None,
             arrivals: Arrivals::default(),
             in_flight: InFlight::default(),
+            under_way: UnderWay::default(),
+            gate_clock: GateClock::default(),
             costs: CostModel::default(),
             events: Vec::new(),
             frames: Frames::default(),
@@ -171,6 +177,7 @@ pub(crate) fn pump(world: &mut World) {
         }
         // Who is to be shown from now on counts when it is decided whose frame it is.
         pipeline.check_level_gates(world, &settings);
+        pipeline.trace_loads();
         let before = world.resource::<StreamingClock>().spent();
         pipeline.begin_units(before + start.elapsed(), &mut budget);
         let has_inserted = pipeline.insert_assets(world, &settings, &mut budget);

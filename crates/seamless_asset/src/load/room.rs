@@ -53,6 +53,7 @@ impl Room {
         if entities <= self.expected {
             return false;
         }
+        let _span = debug_span!("room", entities).entered();
         // Sets that were met before have too little now.
         self.expected = entities;
         make_room_for_ids(world, self.expected * IDS);

@@ -11,6 +11,7 @@ use std::{
 
 use bevy_asset::AssetPath;
 use bevy_ecs::world::{Mut, World};
+use bevy_log::debug_span;
 use bevy_platform::time::Instant;
 use seamless_package::{Package, SUMMARY_SIZE, Summary};
 
@@ -54,6 +55,7 @@ pub(crate) fn load_startup(
     path: &AssetPath<'static>,
     windows: StartupWindows,
 ) -> Result<LoadedStartup, Box<LoadError>> {
+    let _span = debug_span!("startup", package = %path).entered();
     let start = Instant::now();
     let services = world.resource::<Pipeline>().services().clone();
     let loading = || read_ahead(&services, path, windows, |windows| decode(&services, path, windows));
@@ -102,15 +104,18 @@ fn decode(services: &LoadServices, path: &AssetPath<'static>, windows: Windows) 
         .map_err(|object| LoadError::object(path.to_string(), &*object, LoadErrorKind::NoSuchObject))?;
     let registry = services.registry.read();
     let mut decoder = Decoder::new(services, &job, &linker, &reach, &registry);
-    decoder.link_imports()?;
+    debug_span!("link").in_scope(|| decoder.link_imports())?;
+    let decoding = debug_span!("decode").entered();
     let mut assets = Streaming::new(&mut decoder)?.decode(&mut held)?;
+    drop(decoding);
     let found = assets.iter_mut().find(|(export, _)| *export == index);
     let found = found.and_then(|(_, asset)| asset.value.value_mut()?.downcast_ref::<StartupIndex>().cloned());
     let found = found.ok_or_else(|| LoadError::package(path.to_string(), LoadErrorKind::NoStartupIndex))?;
     // Payloads come behind everything else, so this is not the order of the exports yet.
     assets.sort_by_key(|(export, _)| *export);
     let assets = assets.into_iter().map(|(_, asset)| asset).collect();
-    let package = decoder.finish(&linker, assets, None, PostLoad::new(services, &linker, false))?;
+    let post_load = PostLoad::new(services, &linker, false);
+    let package = debug_span!("post_load").in_scope(|| decoder.finish(&linker, assets, None, post_load))?;
     check_needs(path, &package)?;
     Ok(Decoded {
         package,

@@ -169,6 +169,12 @@ impl Tasks {
         self.finished.try_recv().ok()
     }
 
+    /// How many loads came to their end, and are not taken yet.
+    #[cfg(test)]
+    pub fn brought(&self) -> usize {
+        self.finished.len()
+    }
+
     /// Sees to it that tasks get time, in each frame; whether it is only now that others help their threads.
     pub fn look_after(&mut self, is_any_under_way: bool) -> bool {
         let is_loading = is_any_under_way || !self.carrier.is_empty();

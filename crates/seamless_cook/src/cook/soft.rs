@@ -136,6 +136,7 @@ fn unplannable(path: &str, asked: Asked) -> PlannedLevel {
         translation: [0.0; 3],
         rotation: [0.0, 0.0, 0.0, 1.0],
         scale: [1.0; 3],
+        bounds: None,
         always_loaded: false,
         on_request: false,
         seek_free: false,

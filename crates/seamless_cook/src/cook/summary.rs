@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::level_key;
 use crate::assets::{AssetKey, FileContents, KeySet, ObjectRecord, Objects, left_out};
+use crate::bounds::{Bounds, RADIUS_WITHOUT_BOUNDS};
 use crate::graph::state::LevelUnit;
 use crate::plan::WorldPlan;
 use crate::report::{ContentError, ObjectTiming, SLOWEST_OBJECTS};
@@ -29,6 +30,30 @@ pub(super) fn warnings(plan: &WorldPlan, units: &[&LevelUnit], objects: &Objects
         warnings.extend(told.map(|warning| ContentError::at(&path, warning.as_str())));
     }
     warnings
+}
+
+/// Levels that get a volume of their own, or whose instances do, although nothing tells how large they are.
+pub(super) fn without_bounds(plan: &WorldPlan, bounds: &[Option<Bounds>]) -> Vec<ContentError> {
+    if plan.has_volumes {
+        return Vec::new();
+    }
+    let instances = plan.instances.iter().filter(|instance| instance.bounds.is_none());
+    let streamed = instances.filter(|instance| !(instance.always_loaded || instance.on_request));
+    let placed: BTreeSet<&String> = streamed.map(|instance| &instance.of).collect();
+    let levels = plan.levels.iter().zip(bounds);
+    let blind = levels.filter(|(level, bounds)| {
+        let is_streamed = !(level.always_loaded || level.on_request) || placed.contains(&level.name);
+        bounds.is_none() && level.asked.is_none() && is_streamed
+    });
+    let message = format!(
+        "draws nothing in 3D and has no `bounds`, so it is loaded within {RADIUS_WITHOUT_BOUNDS} units of its place; write how \
+         large it is, `bounds: ((-9.0, 0.0, -9.0), (9.0, 3.0, 9.0))` for instance, or `volumes` that load it"
+    );
+    let told = blind.map(|(level, _)| {
+        let object = format!("level `{}`", level.name);
+        ContentError::new(plan.file_name.as_str(), object, message.as_str())
+    });
+    told.collect()
 }
 
 /// Each asset once, however many levels have one of their own of it.

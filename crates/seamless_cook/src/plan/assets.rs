@@ -94,6 +94,7 @@ pub(crate) fn planned(path: &str, asked: Asked) -> Result<PlannedLevel, String> 
         translation: [0.0; 3],
         rotation: [0.0, 0.0, 0.0, 1.0],
         scale: [1.0; 3],
+        bounds: None,
         always_loaded: false,
         on_request: false,
         seek_free: false,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Checker, PlannedLevel, check_name, unit};
+use crate::bounds::Bounds;
 use crate::world_file::InstanceSource;
 
 /// Another placement of a level, of the same package.
@@ -14,6 +15,8 @@ pub(crate) struct PlannedInstance {
     pub translation: [f32; 3],
     pub rotation: [f32; 4],
     pub scale: [f32; 3],
+    /// What the author states, in its own space; else it is as its level.
+    pub bounds: Option<Bounds>,
     pub always_loaded: bool,
     pub on_request: bool,
     pub data: Option<String>,
@@ -52,6 +55,7 @@ impl Checker<'_> {
                 );
             }
             self.placement(&object, instance.translation, instance.rotation, instance.scale);
+            self.bounds(&object, instance.bounds);
             self.when(&object, instance.always_loaded, instance.on_request);
             planned.push(PlannedInstance {
                 name: instance.name,
@@ -59,6 +63,7 @@ impl Checker<'_> {
                 translation: instance.translation,
                 rotation: unit(instance.rotation),
                 scale: instance.scale,
+                bounds: instance.bounds,
                 always_loaded: instance.always_loaded,
                 on_request: instance.on_request,
                 data: instance.data,

@@ -60,7 +60,7 @@ fn links_between_scenes_lead_where_their_authors_wrote() {
             scene(&[(Name::type_path(), "\"Gate\""), (Name::type_path(), "\"Lever\"")]),
         );
     let report = fixture
-        .cook(r#"(levels: [(source: "a.scn.ron"), (source: "b.scn.ron")])"#)
+        .cook(r#"(levels: [(source: "a.scn.ron"), (source: "b.scn.ron")], volumes: [])"#)
         .unwrap();
     assert_eq!(report.warnings, []);
     let mut app = app(&fixture);

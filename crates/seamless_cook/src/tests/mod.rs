@@ -4,6 +4,7 @@ mod abilities;
 mod across;
 #[cfg(not(feature = "audio"))]
 mod audio;
+mod bounds;
 mod clean;
 mod cook;
 mod cues;

@@ -254,6 +254,24 @@ fn a_server_loads_and_plays_nothing() {
 }
 
 #[test]
+fn numbers_of_cues_are_diagnostics() {
+    let mut test = TestApp::new(CuePlugin::default());
+    let target = test.spawn();
+    test.fire(Execute, "Cue.Hit", target);
+    test.run_until(|test| test.stats().played > 0);
+    let stats = test.stats();
+    let store = test.app.world().resource::<bevy_diagnostic::DiagnosticsStore>();
+    let said = |name: &'static str| {
+        let path = bevy_diagnostic::DiagnosticPath::const_new(name);
+        store.get(&path).and_then(bevy_diagnostic::Diagnostic::value)
+    };
+    assert_eq!(said("seamless/cues/fired"), Some(stats.fired as f64));
+    assert_eq!(said("seamless/cues/played"), Some(stats.played as f64));
+    let waited = stats.longest_wait.as_secs_f64() * 1e3;
+    assert_eq!(said("seamless/cues/longest_wait"), Some(waited));
+}
+
+#[test]
 fn a_frame_replays_within_its_budget_and_goes_on_in_the_next() {
     let mut test = TestApp::new(CuePlugin {
         config: CueConfig {

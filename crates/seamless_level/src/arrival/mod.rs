@@ -1,24 +1,24 @@
 //! Getting a place ready before somebody comes to it. See [`Arrival`].
 
 mod list;
+mod outcome;
 mod status;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use list::{Arrivals, report_arrivals};
+pub use outcome::StreamingResult;
+pub(crate) use outcome::{Outcome, Promise};
 pub use status::{StreamingProgress, StreamingStatus};
 
 use core::{
-    convert::Infallible,
     fmt,
     future::{Future, IntoFuture},
     pin::Pin,
-    sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering},
 };
 use std::sync::Arc;
 
-use async_channel::Receiver;
 use bevy_ecs::entity::Entity;
 use bevy_math::Vec3;
 
@@ -95,21 +95,6 @@ impl ArrivalPoint {
     }
 }
 
-/// What has become of an [`Arrival`].
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum ArrivalResult {
-    /// All that the place asks for is there.
-    Ready,
-    /// All is there but so many levels, which could not be loaded, or for which there is no room under a
-    /// [cap](crate::LevelSettings::max_levels) or in memory. What is only to be loaded waits until there is
-    /// [plenty](seamless_asset::MemoryPressure::Calm) of it.
-    WithFailures(u32),
-    /// The world has ended, or could not be loaded; so has the app if it does not run any more. Or there were
-    /// [too many](crate::LevelSettings::max_requests) arrivals, or any number of the place is infinite or none. A place where no level is asked for is no such case: it is ready at once, and
-    /// its [progress](Arrival::progress) has no level that is wanted.
-    Gone,
-}
-
 /// A place that is got ready, from [`Levels::prepare`](crate::Levels::prepare).
 ///
 /// What its volumes ask for is loaded as if somebody were there, though no frame waits for it, until the last clone is dropped. So: prepare,
@@ -120,7 +105,7 @@ pub enum ArrivalResult {
 /// # use bevy_ecs::prelude::*;
 /// # use bevy_math::Vec3;
 /// # use bevy_transform::components::Transform;
-/// # use seamless_level::{Arrival, ArrivalPoint, ArrivalResult, Levels, SourceMotion};
+/// # use seamless_level::{Arrival, ArrivalPoint, StreamingResult, Levels, SourceMotion};
 /// #[derive(Component)]
 /// struct Teleport {
 ///     to: Vec3,
@@ -143,8 +128,8 @@ pub enum ArrivalResult {
 ///                 let _for_the_bar = teleport.arrival.progress().fraction();
 ///                 continue;
 ///             }
-///             Some(ArrivalResult::Gone) => { /* the world is gone, and the player stays */ }
-///             Some(ArrivalResult::Ready | ArrivalResult::WithFailures(_)) => {
+///             Some(StreamingResult::Gone) => { /* the world is gone, and the player stays */ }
+///             Some(StreamingResult::Ready | StreamingResult::WithFailures(_)) => {
 ///                 transform.translation = teleport.to;
 ///                 motion.teleported();
 ///             }
@@ -157,35 +142,17 @@ pub enum ArrivalResult {
 /// A task waits without asking again and again:
 ///
 /// ```
-/// # use seamless_level::{Arrival, ArrivalResult};
+/// # use seamless_level::{Arrival, StreamingResult};
 /// async fn cutscene(arrival: Arrival) {
 ///     match arrival.wait().await {
-///         ArrivalResult::Ready | ArrivalResult::WithFailures(_) => { /* begin */ }
-///         ArrivalResult::Gone => return,
+///         StreamingResult::Ready | StreamingResult::WithFailures(_) => { /* begin */ }
+///         StreamingResult::Gone => return,
 ///     }
 ///     drop(arrival); // what was prepared is let go of
 /// }
 /// ```
 #[derive(Clone)]
-pub struct Arrival(Arc<Shared>);
-
-/// What the main thread writes and everybody reads; nobody locks.
-struct Shared {
-    state: AtomicU8,
-    /// Whether it is known what the place asks for.
-    is_known: AtomicBool,
-    /// Levels: wanted, there, failed.
-    levels: [AtomicU32; 3],
-    /// Bytes: wanted, there.
-    bytes: [AtomicU64; 2],
-    /// Closed when all is over.
-    done: Receiver<Infallible>,
-}
-
-/// States of an arrival.
-const WAITING: u8 = 0;
-const COMPLETE: u8 = 1;
-const GONE: u8 = 2;
+pub struct Arrival(Arc<Outcome>);
 
 impl fmt::Debug for Arrival {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -199,85 +166,33 @@ impl Arrival {
     /// Whether all is there that is to come, or has failed; once it is so, it stays so. Never before it was looked at for a frame.
     #[must_use]
     pub fn is_streaming_complete(&self) -> bool {
-        self.0.state.load(Ordering::Acquire) == COMPLETE
+        self.0.is_complete()
     }
 
     /// How it ended; `None` while it has not.
     #[must_use]
-    pub fn result(&self) -> Option<ArrivalResult> {
-        // In this order: what ended is said before it is closed.
-        let is_closed = self.0.done.is_closed();
-        match self.0.state.load(Ordering::Acquire) {
-            COMPLETE => Some(match self.progress().failed {
-                0 => ArrivalResult::Ready,
-                failed => ArrivalResult::WithFailures(failed),
-            }),
-            WAITING if !is_closed => None,
-            _ => Some(ArrivalResult::Gone),
-        }
+    pub fn result(&self) -> Option<StreamingResult> {
+        self.0.result()
     }
 
     /// How far it is; as it was at the end, from then on.
     #[must_use]
     pub fn progress(&self) -> StreamingProgress {
-        let [wanted, there, failed] = self.0.levels.each_ref().map(|count| count.load(Ordering::Relaxed));
-        let [wanted_bytes, there_bytes] = self.0.bytes.each_ref().map(|count| count.load(Ordering::Relaxed));
-        StreamingProgress {
-            is_pending: !self.0.is_known.load(Ordering::Relaxed),
-            wanted,
-            there,
-            failed,
-            wanted_bytes,
-            there_bytes,
-        }
+        self.0.progress()
     }
 
     /// Waits until it has ended, on any thread but the one that runs the app: it is the app's frames that get the place ready.
-    pub async fn wait(&self) -> ArrivalResult {
-        // Nothing is ever sent.
-        let _ = self.0.done.recv().await;
-        self.result().unwrap_or(ArrivalResult::Gone)
+    pub async fn wait(&self) -> StreamingResult {
+        self.0.wait().await
     }
 }
 
 impl IntoFuture for Arrival {
-    type Output = ArrivalResult;
-    type IntoFuture = Pin<Box<dyn Future<Output = ArrivalResult> + Send>>;
+    type Output = StreamingResult;
+    type IntoFuture = Pin<Box<dyn Future<Output = StreamingResult> + Send>>;
 
     /// As [`wait`](Self::wait), and drops it then: keep a clone until somebody has come.
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move { self.wait().await })
-    }
-}
-
-impl Shared {
-    fn new(done: Receiver<Infallible>) -> Self {
-        Self {
-            state: AtomicU8::new(WAITING),
-            is_known: AtomicBool::new(false),
-            levels: Default::default(),
-            bytes: Default::default(),
-            done,
-        }
-    }
-
-    fn set_progress(&self, progress: &StreamingProgress) {
-        let StreamingProgress {
-            is_pending,
-            wanted,
-            there,
-            failed,
-            wanted_bytes,
-            there_bytes,
-        } = *progress;
-        self.is_known.store(!is_pending, Ordering::Relaxed);
-        let levels = self.levels.iter().zip([wanted, there, failed]);
-        levels.for_each(|(place, count)| place.store(count, Ordering::Relaxed));
-        let bytes = self.bytes.iter().zip([wanted_bytes, there_bytes]);
-        bytes.for_each(|(place, count)| place.store(count, Ordering::Relaxed));
-    }
-
-    fn end(&self, state: u8) {
-        self.state.store(state, Ordering::Release);
     }
 }

@@ -1,15 +1,20 @@
 //! How far what sources ask for has come. See [`StreamingStatus`].
 
 use bevy_ecs::{
+    change_detection::Ref,
     entity::Entity,
     query::With,
-    system::{Query, SystemParam},
+    system::{Query, Res, SystemChangeTick, SystemParam},
 };
+use bevy_math::Vec3;
+use bevy_transform::components::GlobalTransform;
 
 use crate::{
+    requests::{LevelWanted, NamedRequest, RequestKind, Unheard},
     select::Standing,
+    settings::LevelSettings,
     source::{SourceMotion, StreamingSource},
-    world::{EvenHidden, LevelSelection, LevelTable, SeamlessWorld, WorldError, WorldFailure},
+    world::{EvenHidden, Level, LevelSelection, LevelState, LevelTable, SeamlessWorld, WorldError, WorldFailure},
 };
 
 /// How many levels somebody waits for, and how many of them are there. Bytes are those of the levels' own packages, from the manifest, and
@@ -87,7 +92,7 @@ type Worlds<'w, 's> = Query<
 /// Tells whether what sources ask for is there: a system parameter, for loading screens for instance.
 ///
 /// It reads [`SourceMotion`]s, so that who is [teleported](SourceMotion::teleported) is not complete from that moment on, and [`StreamingSource`]s, so
-/// that only the worlds count that one [asks](StreamingSource::world). A system that teleports or changes somebody and asks has both in a
+/// that only the worlds count that one [asks](StreamingSource::world), and [`LevelWanted`]. A system that teleports or changes somebody and asks has both in a
 /// [`ParamSet`](bevy_ecs::system::ParamSet), or Bevy refuses it.
 ///
 /// ```
@@ -110,7 +115,11 @@ type Worlds<'w, 's> = Query<
 #[derive(SystemParam)]
 pub struct StreamingStatus<'w, 's> {
     worlds: Worlds<'w, 's>,
-    sources: Query<'w, 's, (&'static StreamingSource, &'static SourceMotion)>,
+    sources: Query<'w, 's, (Entity, &'static StreamingSource, &'static SourceMotion), With<GlobalTransform>>,
+    wanted: Query<'w, 's, Ref<'static, LevelWanted>, EvenHidden>,
+    settings: Res<'w, LevelSettings>,
+    unheard: Res<'w, Unheard>,
+    ticks: SystemChangeTick,
 }
 
 impl StreamingStatus<'_, '_> {
@@ -129,31 +138,55 @@ impl StreamingStatus<'_, '_> {
     pub fn progress(&self, source: Entity) -> StreamingProgress {
         let key = source.to_bits();
         let found = self.sources.get(source).ok();
-        let meant = found.and_then(|(source, _)| source.world);
-        let is_settling = found.is_some_and(|(_, motion)| motion.is_settling());
-        let worlds = self.worlds.iter().filter(|(world, ..)| is_meant(meant, *world));
-        let mut selections = worlds.filter_map(|(_, parts, _)| Some(parts?.1)).peekable();
-        // One that has changed its world may be known to the one that it has left.
-        let is_any_there = selections.peek().is_some();
-        let is_known = is_any_there && selections.all(|selection| selection.selector.is_source(key));
+        let meant = found.and_then(|(_, source, _)| source.world);
+        let is_settling = found.is_some_and(|(_, _, motion)| motion.is_settling());
+        let is_any_there = self.selections(meant).next().is_some();
         let mut progress = self.progress_of(key, meant);
-        progress.is_pending |= is_settling || !is_known;
+        progress.is_pending |= is_settling || !is_any_there || !self.is_known(key, meant);
         progress
     }
 
+    /// Whether the selections of all worlds that are meant know a source. One that has changed its world may be known to the one that it has left.
+    fn is_known(&self, key: u64, meant: Option<Entity>) -> bool {
+        self.selections(meant)
+            .all(|selection| selection.selector.is_source(key))
+    }
+
+    fn selections(&self, meant: Option<Entity>) -> impl Iterator<Item = &LevelSelection> {
+        let worlds = self.worlds.iter().filter(move |(world, ..)| is_meant(meant, *world));
+        worlds.filter_map(|(_, parts, _)| Some(parts?.1))
+    }
+
+    /// Whether somebody has asked for something, or has come or gone elsewhere, since the last selection.
+    fn is_any_unheard(&self) -> bool {
+        let now = self.ticks.this_run();
+        self.unheard.is_any() || self.wanted.iter().any(|wanted| self.unheard.is_news(&wanted, now)) || {
+            let asking = self.sources.iter().filter(|(_, source, _)| {
+                let input = source.input(0, &GlobalTransform::IDENTITY, Vec3::ZERO);
+                source.is_followed(&self.settings) && input.is_usable()
+            });
+            asking
+                .into_iter()
+                .any(|(entity, source, motion)| motion.is_settling() || !self.is_known(entity.to_bits(), source.world))
+        }
+    }
+
     /// Whether all that anybody asks for is there or has failed, in all worlds: sources, arrivals and requests. False while a world's manifest is
-    /// on its way, and while there is no world, or none that [could be loaded](Self::failed_worlds).
+    /// on its way, and while there is no world, or none that [could be loaded](Self::failed_worlds); and from the moment on in which somebody asks for something until a
+    /// selection has heard of it.
     #[must_use]
     pub fn is_everything_there(&self) -> bool {
         self.overall_progress().is_complete()
     }
 
-    /// How far all that anybody asks for has come, in all worlds. It is [pending](StreamingProgress::is_pending) as long as there is no world.
+    /// How far all that anybody asks for has come, in all worlds. It is [pending](StreamingProgress::is_pending) as long as there is no world, and while a
+    /// [request](crate::Levels), a [`LevelWanted`], a [source](StreamingSource) that is new or was [teleported](SourceMotion::teleported), or a
+    /// [place](crate::Levels::prepare) has not been looked at.
     #[must_use]
     pub fn overall_progress(&self) -> StreamingProgress {
         let is_any_there = self.worlds.iter().any(|(_, parts, _)| parts.is_some());
         let mut progress = StreamingProgress {
-            is_pending: !is_any_there || self.is_pending(None),
+            is_pending: !is_any_there || self.is_pending(None) || self.is_any_unheard(),
             ..StreamingProgress::default()
         };
         for (_, parts, _) in &self.worlds {
@@ -188,8 +221,23 @@ impl StreamingStatus<'_, '_> {
         progress
     }
 
+    /// How far what a request asks for has come; none while no world has such a level.
+    pub(crate) fn progress_of_request(&self, request: &NamedRequest) -> Option<StreamingProgress> {
+        let mut progress: Option<StreamingProgress> = None;
+        for (world, parts, _) in &self.worlds {
+            let Some((table, selection)) = parts else { continue };
+            let Some(place) = table.meant_by(world, request) else {
+                continue;
+            };
+            let Some(slot) = table.at(place) else { continue };
+            let standing = standing_of(request.kind, slot, selection.selector.standing(place));
+            progress.get_or_insert_default().count(standing, slot.entry().bytes);
+        }
+        progress
+    }
+
     /// Whether a manifest is on its way.
-    fn is_pending(&self, meant: Option<Entity>) -> bool {
+    pub(super) fn is_pending(&self, meant: Option<Entity>) -> bool {
         let mut worlds = self.worlds.iter().filter(|(world, ..)| is_meant(meant, *world));
         worlds.any(|(_, parts, failure)| parts.is_none() && failure.is_none_or(WorldFailure::may_come))
     }
@@ -203,6 +251,24 @@ impl StreamingStatus<'_, '_> {
     pub(super) fn has_world(&self, meant: Option<Entity>) -> bool {
         let mut worlds = self.worlds.iter().filter(|(world, ..)| is_meant(meant, *world));
         worlds.any(|(_, parts, failure)| parts.is_some() || failure.is_none_or(WorldFailure::may_come))
+    }
+}
+
+/// How it stands with a level for one who asks for it, by how it stands for all.
+fn standing_of(kind: RequestKind, slot: &Level, standing: Standing) -> Standing {
+    let is_loaded = matches!(
+        slot.state(),
+        LevelState::Hidden | LevelState::Revealing | LevelState::Visible
+    );
+    match kind {
+        RequestKind::Ban if slot.instance().is_none() => Standing::There,
+        RequestKind::Ban => Standing::Coming,
+        RequestKind::Load if is_loaded => Standing::There,
+        RequestKind::Load | RequestKind::Show | RequestKind::ShowIfLoaded => match standing {
+            // Somebody keeps it away.
+            Standing::Unwanted => Standing::LeftOut,
+            standing => standing,
+        },
     }
 }
 

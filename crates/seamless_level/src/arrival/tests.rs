@@ -10,9 +10,9 @@ use super::*;
 fn whoever_asks_while_it_ends_hears_how_it_ended() {
     let (mut arrivals, mut ends) = (Vec::new(), Vec::new());
     for _ in 0..50_000 {
-        let (waiting, done) = async_channel::bounded::<Infallible>(1);
-        arrivals.push(Arrival(Arc::new(Shared::new(done))));
-        ends.push(waiting);
+        let (promise, outcome) = Promise::new();
+        arrivals.push(Arrival(outcome));
+        ends.push(promise);
     }
     let asked = arrivals.clone();
     let asks = thread::spawn(move || {
@@ -24,16 +24,13 @@ fn whoever_asks_while_it_ends_hears_how_it_ended() {
                 }
             }
         };
-        asked.iter().all(|arrival| result(arrival) == ArrivalResult::Ready)
+        asked.iter().all(|arrival| result(arrival) == StreamingResult::Ready)
     });
-    for (arrival, waiting) in arrivals.iter().zip(ends) {
-        arrival.0.end(COMPLETE);
-        drop(waiting);
-    }
+    ends.iter_mut().for_each(Promise::keep);
     assert!(asks.join().unwrap());
-    let (waiting, done) = async_channel::bounded::<Infallible>(1);
-    let arrival = Arrival(Arc::new(Shared::new(done)));
+    let (promise, outcome) = Promise::new();
+    let arrival = Arrival(outcome);
     assert_eq!(arrival.result(), None);
-    drop(waiting);
-    assert_eq!(arrival.result(), Some(ArrivalResult::Gone), "the app is over");
+    drop(promise);
+    assert_eq!(arrival.result(), Some(StreamingResult::Gone), "the app is over");
 }

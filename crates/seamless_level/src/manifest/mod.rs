@@ -82,7 +82,7 @@ pub struct LevelEntry {
     pub entities: u32,
     /// The size of its package, in bytes; shared packages do not count.
     pub bytes: u64,
-    /// The world-space box (min, max) around what it renders, after placement, when known.
+    /// The world-space box (min, max) around what it renders, or that its author states, after placement, when known.
     pub bounds: Option<([f32; 3], [f32; 3])>,
     /// What makes an instance differ from others of its package, for the game's own code.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,23 +6,31 @@ use bevy_camera::{Camera, Camera3d, RenderTarget};
 use bevy_color::Color;
 use bevy_ecs::{
     entity::Entity,
-    query::Has,
+    query::{Has, With},
     system::{Query, Res},
 };
 use bevy_gizmos::{config::GizmoConfigStore, gizmos::Gizmos, primitives::dim3::GizmoPrimitive3d};
-use bevy_math::{Isometry3d, Quat, Vec3, Vec3A, primitives::Capsule3d};
+use bevy_math::{Isometry3d, Quat, Vec3, primitives::Capsule3d};
 use bevy_transform::components::{GlobalTransform, Transform};
 
-use super::{OverlaySettings, outline::outlines};
+use super::{
+    OverlaySettings,
+    outline::{frame, outlines},
+};
 use crate::{
     arrival::Arrivals,
-    select::VolumeState,
+    select::{SourceInput, VolumeState},
     settings::LevelSettings,
     source::{SourceMotion, SourceShape, StreamingSource},
-    target::LevelTarget,
     volume::{StreamingVolume, VolumeShape},
-    world::{EvenHidden, LevelSelection, LevelState, LevelTable},
+    world::{DistanceStreaming, EvenHidden, LevelSelection, LevelState, LevelTable},
 };
+
+/// What is not asked, or by nobody.
+const GREY: Color = Color::srgb(0.4, 0.4, 0.4);
+/// Where levels are shown by their distance, and where they are loaded: as those that are, but dimmer than what a source sees by itself.
+const SHOWN: Color = Color::srgb(0.08, 0.36, 0.12);
+const LOADED: Color = Color::srgb(0.12, 0.2, 0.4);
 
 type Draw<'w, 's> = Gizmos<'w, 's, OverlaySettings>;
 
@@ -52,17 +60,19 @@ fn is_near(eye: Option<Vec3>, (min, max): (Vec3, Vec3), reach: f32) -> bool {
     eye.is_none_or(|eye| eye.distance(eye.clamp(min.min(max), max)) <= reach)
 }
 
-pub(super) fn volume_color(state: VolumeState) -> Color {
+/// The colour of a volume; of one that no world knows there is no state.
+pub(super) fn volume_color(state: Option<VolumeState>) -> Color {
     match state {
-        VolumeState::Off => Color::srgb(0.4, 0.4, 0.4),
-        VolumeState::On => Color::srgb(0.1, 0.9, 1.0),
-        VolumeState::Lingering { .. } => Color::srgb(1.0, 0.6, 0.1),
+        None => Color::srgb(0.5, 0.05, 0.05),
+        Some(VolumeState::Off) => GREY,
+        Some(VolumeState::On) => Color::srgb(0.1, 0.9, 1.0),
+        Some(VolumeState::Lingering { .. }) => Color::srgb(1.0, 0.6, 0.1),
     }
 }
 
 pub(super) fn level_color(state: LevelState) -> Color {
     match state {
-        LevelState::Unloaded => Color::srgb(0.4, 0.4, 0.4),
+        LevelState::Unloaded => GREY,
         LevelState::Loading(_) => Color::srgb(1.0, 0.9, 0.1),
         LevelState::Hidden => Color::srgb(0.3, 0.5, 1.0),
         LevelState::Revealing => Color::srgb(1.0, 0.6, 0.1),
@@ -91,14 +101,15 @@ pub(super) fn volumes(
             let key = selection.volumes.get(&entity)?;
             Some(selection.selector.volume_state(*key))
         });
-        let state = state.unwrap_or_default();
-        if state.asks() || is_near(eye, region.bounds(), reach) {
-            shape(&mut gizmos, region, volume_color(state), eye.unwrap_or_default(), reach);
+        let (bounds, asks) = (region.bounds(), state.is_some_and(VolumeState::asks));
+        if asks || is_near(eye, bounds, reach) {
+            let within = frame(bounds, eye.unwrap_or_default(), reach);
+            shape(&mut gizmos, region, volume_color(state), within);
         }
     }
 }
 
-fn shape(gizmos: &mut Draw, shape: &VolumeShape, color: Color, eye: Vec3, reach: f32) {
+fn shape(gizmos: &mut Draw, shape: &VolumeShape, color: Color, (min, max): (Vec3, Vec3)) {
     match shape {
         VolumeShape::Box { min, max } => cuboid(gizmos, *min, *max, color),
         VolumeShape::Sphere { center, radius } => {
@@ -110,9 +121,9 @@ fn shape(gizmos: &mut Draw, shape: &VolumeShape, color: Color, eye: Vec3, reach:
             let place = Isometry3d::new((*a + *b) * 0.5, Quat::from_rotation_arc(Vec3::Y, along));
             gizmos.primitive_3d(&Capsule3d::new(*radius, line.length()), place, color);
         }
-        // It may have no end: as far as is drawn anyway.
+        // It may have no end.
         VolumeShape::Convex { planes } => {
-            for face in outlines(planes, eye - reach, eye + reach) {
+            for face in outlines(planes, min, max) {
                 gizmos.lineloop(face, color);
             }
         }
@@ -143,23 +154,14 @@ pub(super) fn bounds(
     }
 }
 
-/// A way ahead that is shorter is not drawn.
-const LEAST_WAY: f32 = 0.5;
-
-/// What is not asked, or by nobody.
-const GREY: Color = Color::srgb(0.4, 0.4, 0.4);
-
-/// What a source is drawn in: white if it asks for levels.
-pub(super) fn source_color(source: &StreamingSource, settings: &LevelSettings) -> Color {
-    if source.is_followed(settings) && source.target != LevelTarget::Unloaded {
-        Color::WHITE
-    } else {
-        GREY
-    }
+/// Whether a source asks for levels, if its world is there.
+pub(super) fn is_asking(source: &StreamingSource, input: &SourceInput, settings: &LevelSettings) -> bool {
+    source.is_followed(settings) && input.is_usable()
 }
 
 pub(super) fn sources(
     sources: Query<(&StreamingSource, Option<&SourceMotion>, &GlobalTransform)>,
+    worlds: Query<(Entity, Option<&DistanceStreaming>), (With<LevelTable>, EvenHidden)>,
     arrivals: Res<Arrivals>,
     settings: Res<LevelSettings>,
     mut gizmos: Draw,
@@ -169,12 +171,23 @@ pub(super) fn sources(
         if !at.is_finite() {
             continue;
         }
-        let color = source_color(source, &settings);
-        let look = place.affine().matrix3 * -Vec3A::Z;
-        seen(&mut gizmos, at, source.shape, Some(look.into()), color);
-        let way = motion.map_or(Vec3::ZERO, |motion| motion.velocity() * source.ahead);
-        if way.is_finite() && way.length() > LEAST_WAY {
+        let input = source.input(0, place, motion.map_or(Vec3::ZERO, SourceMotion::velocity));
+        let mut asked = worlds
+            .iter()
+            .filter(|(world, _)| source.world.is_none_or(|meant| meant == *world))
+            .peekable();
+        let asks = is_asking(source, &input, &settings) && asked.peek().is_some();
+        let color = if asks { Color::WHITE } else { GREY };
+        seen(&mut gizmos, at, input.shape, input.look, color);
+        if !asks {
+            continue;
+        }
+        let way = input.velocity * input.ahead;
+        if input.looks_ahead() && way.is_finite() {
             gizmos.arrow(at, at + way, color);
+        }
+        for distances in asked.filter_map(|(_, distances)| distances.filter(|distances| distances.is_valid())) {
+            by_distance(&mut gizmos, &input, distances);
         }
     }
     for arrival in arrivals.all().filter(|arrival| arrival.position.is_finite()) {
@@ -184,11 +197,24 @@ pub(super) fn sources(
     }
 }
 
+/// As far as levels come by their distance from a source.
+fn by_distance(gizmos: &mut Draw, source: &SourceInput, distances: &DistanceStreaming) {
+    let DistanceStreaming { show, load, .. } = *distances;
+    let loaded = (show < load).then_some((load, LOADED));
+    for (range, color) in [(show, SHOWN)].into_iter().chain(loaded) {
+        let radius = source.shape.radius() + range * source.reach.max(0.0);
+        region(gizmos, source.position, source.shape, radius, source.look, color);
+    }
+}
+
 /// A small ball where a source is, and what it sees from there.
 fn seen(gizmos: &mut Draw, at: Vec3, shape: SourceShape, look: Option<Vec3>, color: Color) {
-    let place = Isometry3d::from_translation(at);
-    gizmos.sphere(place, 0.5, color);
-    let radius = shape.radius();
+    gizmos.sphere(Isometry3d::from_translation(at), 0.5, color);
+    region(gizmos, at, shape, shape.radius(), look, color);
+}
+
+/// What is no further than `radius` from a place, where a source of this shape looks.
+fn region(gizmos: &mut Draw, at: Vec3, shape: SourceShape, radius: f32, look: Option<Vec3>, color: Color) {
     if radius <= 0.0 || !radius.is_finite() {
         return;
     }
@@ -198,7 +224,7 @@ fn seen(gizmos: &mut Draw, at: Vec3, shape: SourceShape, look: Option<Vec3>, col
                 .into_iter()
                 .for_each(|line| gizmos.lineloop(line, color));
         }
-        _ => drop(gizmos.sphere(place, radius, color)),
+        _ => drop(gizmos.sphere(Isometry3d::from_translation(at), radius, color)),
     }
 }
 

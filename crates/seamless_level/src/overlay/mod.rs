@@ -26,13 +26,18 @@ use seamless_asset::{PanelLines, PanelSystems};
 /// | what | how |
 /// |---|---|
 /// | volumes | grey: nobody is inside; cyan: a source is; orange: it lingers |
+/// | volumes that nobody hears | dark red: it is turned off, something is wrong with it, or its world is not there or not clear |
 /// | bounds of levels | grey: unloaded; yellow: on its way; orange: revealing; blue: loaded or hidden; green: visible; purple: leaving; red: failed |
-/// | sources | a white ball, what it sees around itself, and an arrow to where it is expected to be; grey: it is turned off |
+/// | sources | a white ball, what it sees around itself, and an arrow to where it is expected to be and asks as well; grey: it asks for nothing |
+/// | [distances](crate::DistanceStreaming) | around each source that asks: dim green as far as levels are shown, dim blue as far as they are loaded |
 /// | places that are [prepared](crate::Levels::prepare) | a pink cross and ball, and what is seen from there |
-/// | the panel | the last frame's time and its budget, the queue by stage, memory and its ceiling, what is wanted most urgently, what is late, and what others say in [`PanelLines`] |
+/// | the panel | the last frame's time and its budget, the queue by stage and what else is under way, memory and its ceiling, what is wanted most urgently, what is late, and what others say in [`PanelLines`] |
 ///
 /// Add it after Bevy's `DefaultPlugins` and [`SeamlessLevelPlugin`](crate::SeamlessLevelPlugin), and, to see anything, where Bevy's gizmos are drawn: the feature
 /// `bevy_gizmos_render` of `bevy`. Without a renderer it draws nothing, and does no harm.
+///
+/// The panel is made for one camera, of those in a window the one of the highest `order`, and on a split screen the others draw its lines as well: to have them
+/// in one picture only, give the [`GizmoConfig`] of [`OverlayPanel`] `render_layers` that only its camera has; likewise that of [`OverlaySettings`].
 ///
 /// ```
 /// # use bevy_app::App;
@@ -130,6 +135,7 @@ impl Plugin for SeamlessOverlayPlugin {
                 // Each overlay has a key and a group of its own.
                 toggle.in_set(PanelSystems::Toggle).ambiguous_with(PanelSystems::Toggle),
             )
+            .add_systems(PostUpdate, announce_panel.before(PanelSystems::Tell))
             .add_systems(
                 PostUpdate,
                 (
@@ -151,6 +157,15 @@ fn is_drawn(part: impl Fn(&OverlaySettings) -> bool + Clone) -> impl Fn(Res<Gizm
     move |store: Res<GizmoConfigStore>| {
         let settings = store.config::<OverlaySettings>().1;
         settings.is_on && part(settings)
+    }
+}
+
+/// Who writes lines does so only if somebody sees them.
+fn announce_panel(store: Res<GizmoConfigStore>, mut lines: ResMut<PanelLines>) {
+    let settings = store.config::<OverlaySettings>().1;
+    let is_shown = settings.is_on && settings.panel;
+    if lines.is_shown != is_shown {
+        lines.is_shown = is_shown;
     }
 }
 

@@ -32,6 +32,17 @@ pub(super) fn outlines(planes: &[(Vec3, f32)], min: Vec3, max: Vec3) -> Vec<Vec<
     all.iter().enumerate().filter_map(face).collect()
 }
 
+/// The box that a shape of these bounds is drawn in. Where it has ends the box is a little larger, so that it cuts nothing off; where it has none, the
+/// box goes as far as `reach` from what of the bounds is nearest to `eye`.
+pub(super) fn frame((min, max): (Vec3, Vec3), eye: Vec3, reach: f32) -> (Vec3, Vec3) {
+    let near = eye.clamp(min.min(max), max);
+    let spare = |end: Vec3| end.abs() * 1e-3 + 1e-2;
+    (
+        Vec3::select(min.is_finite_mask(), min - spare(min), near - reach),
+        Vec3::select(max.is_finite_mask(), max + spare(max), near + reach),
+    )
+}
+
 fn is_same((a, at): (Vec3, f32), (b, bt): (Vec3, f32)) -> bool {
     let (la, lb) = (a.length(), b.length());
     (a / la).distance(b / lb) < 1e-6 && (at / la - bt / lb).abs() < 1e-6
@@ -91,6 +102,35 @@ mod tests {
             let at_high = (*corner - max).abs().cmplt(Vec3::splat(1e-3));
             assert!((at_low | at_high).all(), "{corner}");
         }
+    }
+
+    /// Somebody is inside of it far away from who looks, or it is very large.
+    #[test]
+    fn what_has_ends_is_drawn_to_them() {
+        let bounds = (Vec3::new(4_000.0, -30.0, -900.0), Vec3::new(5_000.0, 0.0, 900.0));
+        let sides = [Vec3::X, Vec3::Y, Vec3::Z].map(|axis| [(axis, bounds.1.dot(axis)), (-axis, -bounds.0.dot(axis))]);
+        for eye in [Vec3::ZERO, Vec3::new(4_500.0, -10.0, 0.0)] {
+            let (min, max) = frame(bounds, eye, 100.0);
+            let faces = outlines(&sides.concat(), min, max);
+            assert_eq!(faces.iter().map(Vec::len).collect::<Vec<_>>(), [4; 6]);
+            for corner in faces.iter().flatten() {
+                let at_low = (*corner - bounds.0).abs().cmplt(Vec3::splat(0.1));
+                let at_high = (*corner - bounds.1).abs().cmplt(Vec3::splat(0.1));
+                assert!((at_low | at_high).all(), "{corner}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_end_is_drawn_near_the_eye() {
+        let bounds = (Vec3::NEG_INFINITY, Vec3::new(f32::INFINITY, -200.0, f32::INFINITY));
+        let eye = Vec3::new(7.0, 50.0, 0.0);
+        let (min, max) = frame(bounds, eye, 100.0);
+        assert_eq!((min, max.x, max.z), (Vec3::new(-93.0, -300.0, -100.0), 107.0, 100.0));
+        let faces = outlines(&[(Vec3::Y, -200.0)], min, max);
+        assert_eq!(faces.len(), 6, "it is far below");
+        let top = faces.iter().flatten().map(|corner| corner.y).fold(f32::MIN, f32::max);
+        assert!((top + 200.0).abs() < 1e-2, "{top}");
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub(super) struct Levels {
 
 const STATES: [&str; 5] = ["visible", "hidden", "coming", "leaving", "failed"];
 const STAGES: [&str; 6] = ["requested", "opening", "reading", "linking", "decoding", "staged"];
+/// What the loader does for levels and all others.
+const WORK: [&str; 2] = ["tasks", "requests"];
 
 impl Levels {
     pub fn count(&mut self, level: &Level, priority: f32) {
@@ -116,7 +118,7 @@ pub(super) fn lines(
     let mut lines = vec![
         plain(budget(stats, settings)),
         plain(counted(&STATES, &levels.by_state, levels.dropped)),
-        plain(format!("queue: {}", listed(&STAGES, &levels.by_stage))),
+        plain(queue(&levels.by_stage, stats)),
         memory(stats, settings),
         plain(contents(stats)),
     ];
@@ -174,6 +176,13 @@ fn budget(stats: &StreamingStats, settings: &StreamingSettings) -> String {
         ms(stats.budget_last),
         stats.overrun_count
     )
+}
+
+/// Levels on their way, and what else is under way: objects, payloads, mips.
+fn queue(by_stage: &[usize], stats: &StreamingStats) -> String {
+    let work = [stats.tasks, stats.pending_requests].map(|count| count as usize);
+    let names = [&STAGES[..], &WORK[..]].concat();
+    format!("queue: {}", listed(&names, &[by_stage, &work[..]].concat()))
 }
 
 fn listed(names: &[&str], counts: &[usize]) -> String {

@@ -1,9 +1,13 @@
+mod lines;
+mod sources;
+
 use core::{any::TypeId, time::Duration};
 use std::collections::BTreeSet;
 
 use bevy_app::{App, Last, PostUpdate};
 use bevy_asset::{AssetApp, Assets};
 use bevy_camera::{Camera, Camera3d, ComputedCameraValues, RenderTargetInfo, Viewport};
+use bevy_color::{Color, LinearRgba};
 use bevy_ecs::prelude::*;
 use bevy_gizmos::{GizmoAsset, GizmoHandles, GizmoPlugin};
 use bevy_math::{Mat4, UVec2, Vec3};
@@ -136,88 +140,96 @@ fn sixty_frames_with_levels_in_all_states_are_drawn() {
     }
 }
 
-/// How many corners lines have in the world.
-fn corners(app: &App) -> usize {
+/// What was drawn in the world, each corner of a line with its colour.
+fn world_lines(app: &App) -> Vec<(Vec3, LinearRgba)> {
     let handles = app.world().resource::<GizmoHandles>().handles();
     let Some(handle) = &handles[&TypeId::of::<OverlaySettings>()] else {
-        return 0;
+        return Vec::new();
     };
     let gizmos = app.world().resource::<Assets<GizmoAsset>>();
     let buffer = gizmos.get(handle).unwrap().buffer();
-    buffer.list_positions.len() + buffer.strip_positions.len()
+    let points = buffer.list_positions.iter().chain(&buffer.strip_positions);
+    let colors = buffer.list_colors.iter().chain(&buffer.strip_colors);
+    points.copied().zip(colors.copied()).collect()
 }
 
+/// How many corners lines have in the world.
+fn corners(app: &App) -> usize {
+    world_lines(app).len()
+}
+
+fn points(app: &App) -> impl Iterator<Item = Vec3> {
+    let points = world_lines(app).into_iter().map(|(point, _)| point);
+    points.filter(|point| point.is_finite())
+}
+
+/// Whether anything in the world is drawn in this colour.
+fn is_drawn_in(app: &App, color: Color) -> bool {
+    let color = color.to_linear();
+    world_lines(app).iter().any(|(_, drawn)| *drawn == color)
+}
+
+/// One that is turned off, of which something is wrong, or that asks a world that is not there.
 #[test]
-fn where_sources_go_what_they_see_and_what_is_prepared_is_drawn() {
+fn volumes_that_nobody_hears_are_dark_red() {
     let mut stage = stage(true);
     set(&mut stage.app, |settings| {
-        (settings.volumes, settings.bounds) = (false, false);
+        (settings.bounds, settings.sources) = (false, false);
     });
-    stage.frames(5);
-    let at_rest = corners(&stage.app);
-    assert!(at_rest > 0);
-    // It flies, and an arrow shows where to.
-    for frame in 0..30 {
-        let at = GlobalTransform::from_xyz(frame as f32 * 0.2, 0.0, 0.0);
-        stage.app.world_mut().entity_mut(stage.source).insert(at);
-        stage.frames(1);
-    }
-    assert!(corners(&stage.app) > at_rest, "the arrow");
-    stage.frames(30);
-    assert_eq!(corners(&stage.app), at_rest, "it has stopped");
-    let mut of = |shape| {
-        let mut source = stage.app.world_mut().get_mut::<StreamingSource>(stage.source).unwrap();
-        source.shape = shape;
-        stage.frames(1);
-        corners(&stage.app)
-    };
-    let (radius, half_angle) = (20.0, 0.6);
-    let ball = of(SourceShape::Sphere { radius });
-    let part = of(SourceShape::Sector { radius, half_angle });
-    assert!(
-        ball > at_rest && part > at_rest && ball != part,
-        "{at_rest} {ball} {part}"
-    );
-    assert_eq!(
-        of(SourceShape::Sector {
-            radius,
-            half_angle: 4.0
-        }),
-        ball,
-        "it sees all around"
-    );
-    assert_eq!(of(SourceShape::Sphere { radius: f32::INFINITY }), at_rest);
-    of(SourceShape::Point);
-    let arrival = stage.ask(|levels| levels.prepare(ArrivalPoint::at(WEST)));
-    stage.frames(1);
-    assert!(corners(&stage.app) > at_rest, "the place that is prepared");
-    drop(arrival);
     stage.frames(3);
-    assert_eq!(corners(&stage.app), at_rest);
-}
-
-/// Only who asks is drawn in white.
-#[test]
-fn sources_that_ask_for_nothing_are_grey() {
-    let (mut settings, source) = (LevelSettings::default(), StreamingSource::default());
-    let remote = StreamingSource { remote: true, ..source };
-    let [idle, disabled] = [
-        StreamingSource {
-            target: LevelTarget::Unloaded,
-            ..source
-        },
-        StreamingSource {
+    let dark = draw::volume_color(None);
+    assert!(!is_drawn_in(&stage.app, dark), "all are heard");
+    let volume = StreamingVolume {
+        levels: vec!["base".into()],
+        ..StreamingVolume::default()
+    };
+    let nothing = stage.app.world_mut().spawn_empty().id();
+    let deaf = [
+        StreamingVolume {
             enabled: false,
-            ..source
+            ..volume.clone()
+        },
+        StreamingVolume {
+            priority: -1.0,
+            ..volume.clone()
+        },
+        StreamingVolume {
+            world: Some(nothing),
+            ..volume
         },
     ];
-    let grey = draw::source_color(&disabled, &settings);
-    assert_ne!(draw::source_color(&source, &settings), grey);
-    for other in [remote, idle] {
-        assert_eq!(draw::source_color(&other, &settings), grey, "{other:?}");
+    for volume in deaf {
+        let entity = stage.app.world_mut().spawn(volume.clone()).id();
+        stage.frames(2);
+        assert!(is_drawn_in(&stage.app, dark), "{volume:?}");
+        stage.app.world_mut().despawn(entity);
+        stage.frames(2);
+        assert!(!is_drawn_in(&stage.app, dark));
     }
-    settings.follow_remote = true;
-    assert_ne!(draw::source_color(&remote, &settings), grey);
+}
+
+/// What is in use is drawn however far away it is, and as it is.
+#[test]
+fn planes_that_are_far_away_are_drawn_where_they_are() {
+    let mut stage = stage(true);
+    set(&mut stage.app, |settings| {
+        (settings.bounds, settings.sources, settings.reach) = (false, false, 10.0);
+    });
+    let at = Vec3::X * 5_000.0;
+    let sides = [Vec3::X, Vec3::Y, Vec3::Z].map(|axis| [(axis, axis.dot(at) + 4.0), (-axis, 4.0 - axis.dot(at))]);
+    let volume = StreamingVolume {
+        shape: VolumeShape::Convex { planes: sides.concat() },
+        levels: vec!["east".into()],
+        ..StreamingVolume::default()
+    };
+    stage.app.world_mut().spawn(volume);
+    stage.go(at);
+    let there: Vec<Vec3> = points(&stage.app).filter(|point| point.distance(at) < 100.0).collect();
+    assert!(there.len() >= 24, "six faces: {there:?}");
+    for corner in there {
+        let off = (corner - at).abs() - 4.0;
+        assert!(off.abs().max_element() < 0.1, "{corner}");
+    }
 }
 
 /// What was removed leaves no box behind.
@@ -274,21 +286,6 @@ fn the_panel_is_in_the_picture_of_who_looks() {
 }
 
 #[test]
-fn the_outline_of_a_sector_is_where_it_sees() {
-    let (at, look, half_angle) = (Vec3::new(1.0, 2.0, 3.0), Vec3::NEG_Z, 0.6);
-    let [right, up, rim] = draw::sector(at, look, 10.0, half_angle);
-    assert!(right[0] == at && up[0] == at);
-    for corner in right[1..].iter().chain(&up[1..]).chain(&rim) {
-        let way = *corner - at;
-        assert!((way.length() - 10.0).abs() < 1e-3 && way.angle_between(look) < half_angle + 1e-3);
-    }
-    assert!(
-        rim.iter()
-            .all(|corner| ((*corner - at).angle_between(look) - half_angle).abs() < 1e-3)
-    );
-}
-
-#[test]
 fn states_have_colours_of_their_own() {
     let colors = STATES.map(|state| format!("{:?}", draw::level_color(state)));
     assert_eq!(BTreeSet::from(colors).len(), STATES.len());
@@ -342,149 +339,4 @@ fn without_a_camera_there_is_no_panel() {
     }
     stage.frames(3);
     assert_eq!(drawn(&stage.app), [true, false]);
-}
-
-#[test]
-fn the_panel_says_what_there_is() {
-    let mut stats = StreamingStats {
-        last_frame: Duration::from_micros(1_234),
-        budget_last: Duration::from_millis(2),
-        overrun_count: 3,
-        live_packages: 5,
-        live_bytes: 3 << 20,
-        live_entities: 700,
-        hidden_entities: 7,
-        ..StreamingStats::default()
-    };
-    stats.memory.packages = 3 << 20;
-    let mut levels = Levels {
-        dropped: 2,
-        ..Levels::default()
-    };
-    levels.by_state[0] = 4;
-    levels.by_state[2] = 12;
-    levels.by_stage[2] = 12;
-    for number in 0..12 {
-        levels.wanted.push(Wanted {
-            name: format!("level_{number}"),
-            state: LevelState::Loading(LoadState::Reading),
-            priority: number as f32,
-        });
-    }
-    let lines = lines(
-        &stats,
-        &StreamingSettings::default(),
-        &mut levels,
-        &LateLevels::default(),
-        &PanelLines::default(),
-    );
-    let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-    assert_eq!(
-        text[..7],
-        [
-            "streaming 1.23 of 2.00 ms, 3 overruns",
-            "levels: 4 visible, 12 coming, 2 left out",
-            "queue: 12 reading",
-            "memory 3.0 MiB",
-            "5 packages, 3.0 MiB stored; 700 entities, 7 hidden",
-            "  level_11  reading  11.000",
-            "  level_10  reading  10.000",
-        ]
-    );
-    assert_eq!((text.len(), text.last()), (16, Some(&"  and 2 more")));
-}
-
-#[test]
-fn the_panel_says_what_the_frame_and_memory_really_had() {
-    let mut stats = StreamingStats {
-        last_frame: Duration::from_micros(3_100),
-        budget_last: Duration::from_millis(4),
-        ..StreamingStats::default()
-    };
-    let mut settings = StreamingSettings::default();
-    let said = |stats: &StreamingStats, settings: &StreamingSettings| {
-        let late = LateLevels::default();
-        let lines = lines(stats, settings, &mut Levels::default(), &late, &PanelLines::default());
-        [lines[0].text.clone(), lines[3].text.clone()]
-    };
-    assert_eq!(
-        said(&stats, &settings),
-        ["streaming 3.10 of 4.00 ms (boosted), 0 overruns", "memory 0.0 MiB"]
-    );
-    stats.budget_last = Duration::from_millis(1);
-    stats.memory.levels = 60 << 20;
-    stats.memory.staged = 4 << 20;
-    stats.memory_pressure = MemoryPressure::Tight;
-    stats.memory_short = 5 << 20;
-    stats.memory_held = 2;
-    settings.memory_ceiling = Some(70 << 20);
-    assert_eq!(
-        said(&stats, &settings),
-        [
-            "streaming 3.10 of 1.00 ms (reduced), 0 overruns",
-            "memory 64.0 of 70.0 MiB, tight, 5.0 short, 2 held"
-        ]
-    );
-    stats.memory_pressure = MemoryPressure::Over;
-    assert!(said(&stats, &settings)[1].contains(", over,"));
-}
-
-#[test]
-fn the_panel_names_levels_that_are_late() {
-    let mut stage = stage(true);
-    stage.frames(3);
-    stage.hold("west");
-    stage.go(WEST);
-    let late = stage.app.world().resource::<LateLevels>().clone();
-    let (stats, settings) = (StreamingStats::default(), StreamingSettings::default());
-    let lines = lines(&stats, &settings, &mut Levels::default(), &late, &PanelLines::default());
-    assert_eq!(lines.last().unwrap().text, "late: west  0.0 s");
-    assert!(
-        lines.iter().all(|line| line.text.is_ascii()),
-        "its letters are those of ASCII"
-    );
-}
-
-#[test]
-fn the_panel_says_what_others_say() {
-    let (stats, settings) = (StreamingStats::default(), StreamingSettings::default());
-    let said = |others: &PanelLines| {
-        let lines = lines(
-            &stats,
-            &settings,
-            &mut Levels::default(),
-            &LateLevels::default(),
-            others,
-        );
-        lines[5..].to_vec()
-    };
-    let mut others = PanelLines::default();
-    let mips = ["pool: 3 of 4 MiB", "wanted: 5 MiB"].map(PanelLine::new);
-    others.set("mips", mips.to_vec());
-    let alarm = PanelLine {
-        is_alarm: true,
-        ..PanelLine::new("brush fire")
-    };
-    others.set("cues", vec![alarm]);
-    let lines = said(&others);
-    let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-    assert_eq!(
-        text,
-        ["brush fire", "pool: 3 of 4 MiB", "wanted: 5 MiB"],
-        "topic by topic"
-    );
-    assert!(lines[0].color != lines[1].color && lines[1].color == lines[2].color);
-    others.set("cues", Vec::new());
-    others.set("mips", vec![PanelLine::new("line"); 30]);
-    let lines = said(&others);
-    assert_eq!((lines.len(), lines[24].text.as_str()), (25, "  and 6 more"));
-}
-
-#[test]
-fn the_panel_is_drawn_with_lines_of_others() {
-    let mut stage = stage(true);
-    let mut others = stage.app.world_mut().resource_mut::<PanelLines>();
-    others.set("mips", vec![PanelLine::new("pool: 3 of 4 MiB")]);
-    stage.frames(3);
-    assert_eq!(drawn(&stage.app), [true; 2]);
 }

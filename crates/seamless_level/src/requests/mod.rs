@@ -4,12 +4,14 @@ mod named;
 mod set;
 mod states;
 mod ticket;
+mod unheard;
 mod wanted;
 
 pub(crate) use named::{LevelRequests, NamedRequest, RequestId};
 pub use set::{RequestKind, RequestSet};
 pub use states::{LevelStates, level_is_visible};
-pub use ticket::LevelTicket;
+pub use ticket::{LevelRequest, LevelTicket};
+pub(crate) use unheard::Unheard;
 pub use wanted::LevelWanted;
 pub(crate) use wanted::sync_wanted;
 
@@ -22,10 +24,11 @@ use bevy_ecs::{
     system::{Query, Res, ResMut, SystemParam},
 };
 use bevy_log::warn;
+use seamless_asset::StreamingClock;
 
 use crate::{
     across::SoftLinks,
-    arrival::{Arrival, ArrivalPoint, Arrivals},
+    arrival::{Arrival, ArrivalPoint, Arrivals, StreamingStatus},
     instances::AddedInstances,
     manifest::ManifestError,
     select::{EXPLICIT_PRIORITY, PRELOAD_PRIORITY},
@@ -90,7 +93,7 @@ pub enum RequestError {
 /// has that, and runs beside others. Requests are counted, together with those of volumes
 /// and of [`LevelWanted`], and the highest wins; only one to keep a level away wins over all.
 ///
-/// There are two kinds. A *ticket*, from [`request`](Self::request), holds until it is dropped; there may be any number for
+/// There are two kinds. A *ticket*, from [`request`](Self::request), holds until it is dropped, and can be [awaited](LevelTicket::wait); there may be any number for
 /// a level. A *standing* request holds until the next word about its level, of which the last one counts:
 ///
 /// | last word | the level |
@@ -118,6 +121,7 @@ pub struct Levels<'w, 's> {
     arrivals: ResMut<'w, Arrivals>,
     pub(crate) instances: ResMut<'w, AddedInstances>,
     pub(crate) settings: Res<'w, LevelSettings>,
+    unheard: Res<'w, Unheard>,
     states: LevelStates<'w, 's>,
     pending: Pending<'w, 's>,
 }
@@ -132,30 +136,57 @@ impl<'w, 's> Deref for Levels<'w, 's> {
 
 impl Levels<'_, '_> {
     /// Asks for a level until the ticket and all its clones are dropped: as urgently as [`load`](Self::load) or [`preload`](Self::preload). [`LevelTarget::Unloaded`] keeps it away for as long,
-    /// whoever else wants it.
+    /// whoever else wants it. The ticket [tells](LevelTicket::result) when the level is there, and can be [awaited](LevelTicket::wait).
     ///
     /// # Errors
     /// When no world has such a level, or too many are requested. A name that no world has when all have come is told in the log.
     pub fn request(&mut self, level: &str, target: LevelTarget) -> Result<LevelTicket, RequestError> {
-        let is_known = self.check(level)?;
-        let ticket = self.ticket(level, target, None)?;
-        self.note_unknown(level, is_known);
+        self.ask(LevelRequest::new(level, target))
+    }
+
+    /// As [`request`](Self::request), to one [world](LevelRequest::world) or with another [priority](LevelRequest::priority).
+    ///
+    /// # Errors
+    /// When no world that is meant has such a level, or too many are requested.
+    pub fn ask(&mut self, request: LevelRequest) -> Result<LevelTicket, RequestError> {
+        let LevelRequest {
+            level,
+            target,
+            priority,
+            world,
+        } = request;
+        let is_known = self.check(&level, world)?;
+        let kind = ticket::kind_of(target);
+        let request = NamedRequest {
+            priority: urgency(priority, kind, EXPLICIT_PRIORITY),
+            world,
+            ..named(&level, kind)
+        };
+        let ticket = self.ticket(request, target)?;
+        self.note_unknown(&level, is_known);
         Ok(ticket)
     }
 
-    /// A ticket for a level that there will be.
-    pub(crate) fn ticket(
+    /// A ticket for the instance of this number, which there will be.
+    pub(crate) fn ticket_of(
         &mut self,
         level: &str,
         target: LevelTarget,
-        world: Option<Entity>,
+        (world, instance): (Entity, u64),
     ) -> Result<LevelTicket, RequestError> {
         let request = NamedRequest {
-            world,
+            world: Some(world),
+            instance: Some(instance),
             ..named(level, ticket::kind_of(target))
         };
-        let id = self.requests.add(request, self.settings.max_requests)?;
-        Ok(LevelTicket::new(level, target, id, self.requests.returns()))
+        self.ticket(request, target)
+    }
+
+    fn ticket(&mut self, request: NamedRequest, target: LevelTarget) -> Result<LevelTicket, RequestError> {
+        let level = request.level.clone();
+        let awaited = self.requests.add_awaited(request, self.settings.max_requests)?;
+        self.unheard.note();
+        Ok(LevelTicket::new(&level, target, awaited, self.requests.returns()))
     }
 
     /// Keeps a level in the world, whatever volumes say.
@@ -191,9 +222,10 @@ impl Levels<'_, '_> {
     /// When there is no such request, and no world has such a level.
     pub fn release(&mut self, level: &str) -> Result<(), RequestError> {
         if self.requests.standing(level).is_none() {
-            return self.check(level).map(drop);
+            return self.check(level, None).map(drop);
         }
         self.requests.release(level);
+        self.unheard.note();
         Ok(())
     }
 
@@ -201,6 +233,7 @@ impl Levels<'_, '_> {
     /// [`LevelWanted`](crate::LevelWanted) hold as long as they are there.
     pub fn release_all(&mut self) {
         self.requests.release_all();
+        self.unheard.note();
     }
 
     /// Tries a level again that failed and is still wanted; does nothing to any other level.
@@ -208,19 +241,21 @@ impl Levels<'_, '_> {
     /// # Errors
     /// When no world has such a level.
     pub fn retry(&mut self, level: &str) -> Result<(), RequestError> {
-        self.check(level)?;
+        self.check(level, None)?;
         let mut found = self.states.tables.iter().filter_map(|(_, table)| table.get(level));
         if found.any(|other| other.state() == LevelState::Failed) {
             self.requests.retry(level);
+            self.unheard.note();
         }
         Ok(())
     }
 
     /// Gets a place ready before somebody comes to it, until the [`Arrival`] and all its clones are dropped: for a teleport, a cutscene, a
     /// place to spawn at. Beyond [`LevelSettings::max_requests`], which counts arrivals by themselves, it is
-    /// [gone](crate::ArrivalResult::Gone) at once.
+    /// [gone](crate::StreamingResult::Gone) at once.
     #[must_use = "when it is dropped, what was prepared is let go of"]
     pub fn prepare(&mut self, point: ArrivalPoint) -> Arrival {
+        self.unheard.note();
         self.arrivals.add(point, self.settings.max_requests)
     }
 
@@ -241,18 +276,28 @@ impl Levels<'_, '_> {
     }
 
     fn stand(&mut self, level: &str, kind: RequestKind) -> Result<(), RequestError> {
-        let is_known = self.check(level)?;
+        let is_known = self.check(level, None)?;
         self.requests.stand(named(level, kind), self.settings.max_requests)?;
+        self.unheard.note();
         self.note_unknown(level, is_known);
         Ok(())
     }
 
-    /// Whether a name is known. One that nobody knows is an error only when no world is still to come.
-    fn check(&self, level: &str) -> Result<bool, RequestError> {
-        if self.get(level).is_some() || self.instances.contains(level) {
+    /// Whether a name is known, in the world that is meant or in any. One that nobody knows is an error only when no world is still to come.
+    fn check(&self, level: &str, meant: Option<Entity>) -> Result<bool, RequestError> {
+        let is_there = match meant {
+            Some(world) => self
+                .states
+                .tables
+                .get(world)
+                .is_ok_and(|(_, table)| table.get(level).is_some()),
+            None => self.get(level).is_some(),
+        };
+        if is_there || self.instances.contains(level, meant) {
             return Ok(true);
         }
-        if self.may_more_come() {
+        let has_come = meant.is_some_and(|world| self.states.tables.contains(world));
+        if !has_come && self.may_more_come() {
             return Ok(false);
         }
         let level = level.to_owned();
@@ -291,7 +336,7 @@ pub(crate) fn tell_unknown(
     if !has_any || levels.tables.is_empty() || is_any_coming(&pending) {
         return;
     }
-    let is_known = |level: &str| levels.get(level).is_some() || instances.contains(level);
+    let is_known = |level: &str| levels.get(level).is_some() || instances.contains(level, None);
     links.bypass_change_detection().tell_unknown(is_known);
     let requests = requests.bypass_change_detection();
     for level in core::mem::take(&mut requests.unknown) {
@@ -303,6 +348,15 @@ pub(crate) fn tell_unknown(
     }
 }
 
+/// Tells who has a ticket how far it is, and when it has come.
+pub(crate) fn report_tickets(mut requests: ResMut<LevelRequests>, status: StreamingStatus, clock: Res<StreamingClock>) {
+    let _time = clock.measure("tickets");
+    let requests = requests.bypass_change_detection();
+    requests.look_at_awaited(|request, promise| {
+        promise.look(request.world, &status, || status.progress_of_request(request));
+    });
+}
+
 /// A request of game code, for all worlds.
 fn named(level: &str, kind: RequestKind) -> NamedRequest {
     NamedRequest {
@@ -310,7 +364,16 @@ fn named(level: &str, kind: RequestKind) -> NamedRequest {
         kind,
         priority: usual_priority(kind, EXPLICIT_PRIORITY),
         world: None,
+        instance: None,
     }
+}
+
+/// How urgent a request is by what was said of it; as it is without when nothing was.
+fn urgency(said: Option<f32>, kind: RequestKind, other: f32) -> f32 {
+    let priority = said.unwrap_or_else(|| usual_priority(kind, other));
+    // What is always loaded, and the ground, are told by their priorities.
+    let priority = priority.clamp(0.0, EXPLICIT_PRIORITY);
+    if priority.is_nan() { 0.0 } else { priority }
 }
 
 /// How urgent a request is when nobody has said so: what is only to be loaded is for later, and all else is as urgent as `other`.

@@ -1,6 +1,9 @@
 //! What the app asks for, by level name. See [`LevelRequests`].
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use async_channel::{Receiver, Sender};
 use bevy_ecs::{
@@ -9,6 +12,7 @@ use bevy_ecs::{
 };
 
 use super::{RequestError, RequestKind};
+use crate::arrival::{Outcome, Promise};
 
 /// A request of the app; never used again.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +26,8 @@ pub(crate) struct NamedRequest {
     pub priority: f32,
     /// The world that is meant; `None` is each that has such a level.
     pub world: Option<Entity>,
+    /// The instance of that name that is meant, by what tells it from others of its name; `None` is whatever has the name.
+    pub instance: Option<u64>,
 }
 
 /// Of so many names it is told that no world has a level of that name.
@@ -37,6 +43,10 @@ pub(crate) struct LevelRequests {
     standing: HashMap<String, RequestId>,
     /// Those of entities.
     wanted: EntityHashMap<Vec<RequestId>>,
+    /// Who waits for what tickets ask for, until that has ended.
+    awaited: HashMap<RequestId, Promise>,
+    /// The requests before this one were heard by a selection.
+    heard: RequestId,
     /// Entities that want more than there was room for.
     refused: EntityHashSet,
     next: u64,
@@ -57,6 +67,8 @@ impl Default for LevelRequests {
             by_level: HashMap::new(),
             standing: HashMap::new(),
             wanted: EntityHashMap::default(),
+            awaited: HashMap::new(),
+            heard: RequestId(0),
             refused: EntityHashSet::default(),
             next: 0,
             changed: Vec::new(),
@@ -121,6 +133,7 @@ impl LevelRequests {
     pub fn clear_changes(&mut self) {
         self.changed.clear();
         self.retries.clear();
+        self.heard = RequestId(self.next);
     }
 
     /// Has a level tried again; a game may ask for the same each frame.
@@ -142,6 +155,32 @@ impl LevelRequests {
         Ok(self.insert(request))
     }
 
+    /// The same, and whoever asks can hear what becomes of it.
+    pub fn add_awaited(
+        &mut self,
+        request: NamedRequest,
+        limit: usize,
+    ) -> Result<(RequestId, Arc<Outcome>), RequestError> {
+        let id = self.add(request, limit)?;
+        let (promise, outcome) = Promise::new();
+        self.awaited.insert(id, promise);
+        Ok((id, outcome))
+    }
+
+    /// Looks at what tickets wait for, as far as a selection has heard of it; what has ended is not looked at any more.
+    pub fn look_at_awaited(&mut self, mut look: impl FnMut(&NamedRequest, &mut Promise)) {
+        let Self {
+            awaited, all, heard, ..
+        } = self;
+        awaited.retain(|id, promise| {
+            let Some(request) = all.get(id) else { return false };
+            if id < heard {
+                look(request, promise);
+            }
+            !promise.is_over()
+        });
+    }
+
     fn insert(&mut self, request: NamedRequest) -> RequestId {
         let id = RequestId(self.next);
         self.next += 1;
@@ -154,6 +193,7 @@ impl LevelRequests {
     /// Takes a request back.
     pub fn remove(&mut self, id: RequestId) {
         let Some(request) = self.all.remove(&id) else { return };
+        self.awaited.remove(&id);
         self.changed.push(id);
         if let Some(ids) = self.by_level.get_mut(&request.level) {
             ids.remove(&id);

@@ -7,18 +7,14 @@ use bevy_ecs::{
     lifecycle::RemovedComponents,
     query::{Changed, Has},
     reflect::ReflectComponent,
-    system::{Local, Query, Res, ResMut},
+    system::{Local, Query, Res, ResMut, SystemChangeTick},
 };
 use bevy_log::error;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_asset::{InHiddenLevel, StreamingClock};
 
-use super::{LevelRequests, NamedRequest, RequestKind, usual_priority};
-use crate::{
-    select::{EXPLICIT_PRIORITY, MAX_SOURCE_PRIORITY},
-    settings::LevelSettings,
-    world::EvenHidden,
-};
+use super::{LevelRequests, NamedRequest, RequestKind, Unheard, urgency};
+use crate::{select::MAX_SOURCE_PRIORITY, settings::LevelSettings, world::EvenHidden};
 
 /// An entity that wants levels, for as long as it has this component: a quest, a time of day, a team.
 ///
@@ -76,8 +72,10 @@ pub(crate) fn sync_wanted(
     mut requests: ResMut<LevelRequests>,
     settings: Res<LevelSettings>,
     clock: Res<StreamingClock>,
+    (unheard, ticks): (Res<Unheard>, SystemChangeTick),
 ) {
     let _time = clock.measure("levels that entities want");
+    unheard.hear_wanted(ticks.this_run());
     let requests = requests.bypass_change_detection();
     // Whoever has another one by now goes on with that.
     for entity in removed.read().filter(|entity| !all.contains(*entity)) {
@@ -129,17 +127,13 @@ impl LevelWanted {
     }
 
     fn named(&self) -> impl Iterator<Item = NamedRequest> {
-        let priority = self
-            .priority
-            .unwrap_or_else(|| usual_priority(self.kind, MAX_SOURCE_PRIORITY));
-        // What is always loaded, and the ground, are told by their priorities.
-        let most_urgent = priority.clamp(0.0, EXPLICIT_PRIORITY);
-        let priority = if most_urgent.is_nan() { 0.0 } else { most_urgent };
+        let priority = urgency(self.priority, self.kind, MAX_SOURCE_PRIORITY);
         self.levels.iter().map(move |level| NamedRequest {
             level: level.clone(),
             kind: self.kind,
             priority,
             world: self.world,
+            instance: None,
         })
     }
 }

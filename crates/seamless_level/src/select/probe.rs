@@ -39,7 +39,7 @@ pub(super) struct Asks {
 
 impl SourceInput {
     /// Whether it asks for anything, and all its numbers are such.
-    pub(super) fn is_usable(&self) -> bool {
+    pub(crate) fn is_usable(&self) -> bool {
         self.target != LevelTarget::Unloaded && self.is_finite()
     }
 
@@ -87,7 +87,7 @@ impl SourceInput {
     }
 
     /// Whether it also asks where it will be.
-    pub(super) fn looks_ahead(&self) -> bool {
+    pub(crate) fn looks_ahead(&self) -> bool {
         self.ahead > 0.0 && (self.velocity * self.ahead).length() >= LEAST_AHEAD
     }
 

@@ -20,7 +20,8 @@ pub enum VolumeMode {
     /// As [`LoadAndShow`](Self::LoadAndShow), and a frame in which a source is inside does not end without them: for what nobody may be
     /// without, the ground below a spawn point for instance. What is not there yet is loaded on the main thread. **That is a hitch**; it is
     /// logged with what it took, and counted in
-    /// [`StreamingStats::blocking_loads`](seamless_asset::StreamingStats::blocking_loads). Only where a source itself is counts, not where
+    /// [`StreamingStats::blocking_loads`](seamless_asset::StreamingStats::blocking_loads). A level that fails then comes later, if it is
+    /// [tried again](crate::RetryPolicy): no frame waits for that. Only where a source itself is counts, not where
     /// it will be, nor a place that is [prepared](crate::Levels::prepare); so a level that was shown ahead costs nothing, and one that was only loaded is
     /// revealed in that frame, whatever time it takes. While a source is inside,
     /// no cap and no shortage of memory cuts these levels before others, but those that are always loaded. Nor does a

@@ -14,7 +14,7 @@ pub(crate) fn is_anybody_blocked(selections: Query<&LevelSelection, EvenHidden>)
 }
 
 /// Brings the levels into the world that nobody may be without. Each is a hitch, which is logged and counted. One that fails is told as
-/// any other is.
+/// any other is, and no frame waits for it again while it is [tried again](crate::RetryPolicy): a disk that hangs would stop one frame after another.
 pub(crate) fn block_on_levels(
     world: &mut World,
     worlds: &mut QueryState<(&'static LevelTable, &'static LevelSelection), EvenHidden>,
@@ -22,7 +22,7 @@ pub(crate) fn block_on_levels(
     let missing = worlds.iter(world).flat_map(|(table, selection)| {
         let levels = selection.selector.plan().block.iter();
         levels.filter_map(|level| {
-            let level = table.at(*level)?;
+            let level = table.at(*level).filter(|level| level.failures_in_row == 0)?;
             let is_loaded = matches!(level.state(), LevelState::Hidden | LevelState::Visible);
             Some((level.instance?, (!is_loaded).then(|| level.name().to_owned())))
         })

@@ -153,7 +153,8 @@ fn reason(error: &AssetLoadError) -> String {
 }
 
 /// On a [`SeamlessWorld`] entity whose manifest cannot be used: why. Not while it is [tried again](crate::LevelSettings::retry).
-#[derive(Component, Clone, Debug)]
+#[derive(Component, Reflect, Clone, Debug)]
+#[reflect(opaque, Clone, Debug)]
 pub struct WorldFailure(pub Arc<WorldError>);
 
 impl WorldFailure {

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     arrival::Arrivals,
     late::LateLevels,
-    requests::{LevelRequests, RequestId, RequestKind},
+    requests::{LevelRequests, RequestId, RequestKind, Unheard},
     select::{LevelInput, Presence, RequestKey, Selector, SourceInput, VolumeKey},
     settings::LevelSettings,
     source::{GatheredSources, SourceMotion, StreamingSource},
@@ -51,8 +51,8 @@ pub(crate) struct LevelSelection {
     retry: Vec<u32>,
     /// Levels that are to be tried again later, and when, in seconds.
     later: Vec<(u32, f64)>,
-    /// The time of the last selection, in seconds.
-    now: f64,
+    /// Those that failed since the last selection, and how long each waits: the frame in which it failed may have taken long.
+    failed: Vec<(u32, Duration)>,
     /// What keeps those away that were removed.
     bans: HashMap<u32, RequestKey>,
     pub(super) freed: Freed,
@@ -72,20 +72,22 @@ impl LevelSelection {
             requests: HashMap::new(),
             retry: Vec::new(),
             later: Vec::new(),
-            now: 0.0,
+            failed: Vec::new(),
             bans: HashMap::new(),
             freed: Freed::default(),
         }
     }
 
-    /// A level that failed is to be tried again.
+    /// A level that failed is to be tried again, so long after the next selection.
     pub fn retry_after(&mut self, level: u32, wait: Duration) {
-        self.later.push((level, self.now + wait.as_secs_f64()));
+        self.failed.push((level, wait));
     }
 
-    /// Notes the time; what waited for it is tried again, as far as it is still wanted.
+    /// What waited for this time is tried again, as far as it is still wanted.
     fn pass_time(&mut self, table: &mut LevelTable, now: f64) {
-        self.now = now;
+        let failed = self.failed.drain(..);
+        self.later
+            .extend(failed.map(|(level, wait)| (level, now + wait.as_secs_f64())));
         let (retry, selector) = (&mut self.retry, &mut self.selector);
         let LevelTable { levels, counts, .. } = table;
         self.later.retain(|(level, due)| {
@@ -158,8 +160,8 @@ impl LevelSelection {
     fn apply(&mut self, world: Entity, table: &LevelTable, requests: &LevelRequests, id: RequestId) {
         let known = self.requests.get(&id).copied();
         match (requests.get(id), known) {
-            (Some(request), None) if request.world.is_none_or(|meant| meant == world) => {
-                if let Some(level) = table.place_of(&request.level) {
+            (Some(request), None) => {
+                if let Some(level) = table.meant_by(world, request) {
                     let key = self.selector.request(level, request.kind, request.priority);
                     self.requests.insert(id, key);
                 }
@@ -366,7 +368,7 @@ pub(crate) fn select_levels(
     mut now: Now,
     mut inputs: Local<GatheredSources>,
     (mut urgency, mut viewpoints): (ResMut<StreamingUrgency>, ResMut<Viewpoints>),
-    late: Res<LateLevels>,
+    (late, unheard): (Res<LateLevels>, Res<Unheard>),
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure("selecting levels");
@@ -396,6 +398,7 @@ pub(crate) fn select_levels(
         }
     }
     requests.clear_changes();
+    unheard.clear();
     urgency.set_if_neq(StreamingUrgency { arrival });
 }
 

@@ -4,17 +4,19 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use bevy_diagnostic::DiagnosticPath;
+use bevy_reflect::Reflect;
 use seamless_asset::LoadState;
 
 use super::{Level, LevelState};
 use crate::diagnostics::{FAILED, HIDDEN, LEAVING, LOADING, REVEALING, VISIBLE};
 
 /// The levels of a table by their indices.
-#[derive(Debug, Default)]
+#[derive(Reflect, Debug, Default)]
 pub(crate) struct Slots {
     all: Vec<Level>,
     /// How many levels were handed out, ever: a frame at rest hands out none.
     #[cfg(test)]
+    #[reflect(ignore)]
     touched: AtomicU64,
 }
 
@@ -72,7 +74,7 @@ impl FromIterator<Level> for Slots {
 
 /// How many levels are in each state; those that are unloaded are not counted. Kept by [`Level::set_state`].
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(test, derive(bevy_reflect::Reflect))]
+#[cfg_attr(test, derive(Reflect))]
 pub(crate) struct StateCounts {
     pub visible: u32,
     pub hidden: u32,

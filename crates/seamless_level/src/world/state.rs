@@ -1,12 +1,13 @@
 //! Where a level is, and where it may be next. See [`LevelState`].
 
-use bevy_reflect::Reflect;
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_asset::LoadState;
 
 /// Where a level is.
 ///
 /// The [crate](crate#the-states-of-a-level) draws the way from one to the other.
 #[derive(Reflect, Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[reflect(Default, Clone, PartialEq, Hash)]
 pub enum LevelState {
     /// Nothing of it is in the world, and nothing is under way.
     #[default]

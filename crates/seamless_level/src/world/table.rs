@@ -1,6 +1,8 @@
 //! The levels of one world, as game code sees them. See [`LevelTable`].
 
 mod added;
+mod leave;
+mod reflected;
 
 use core::{cell::RefCell, time::Duration};
 use std::{
@@ -9,27 +11,33 @@ use std::{
 };
 
 use bevy_asset::{AssetId, AssetPath};
-use bevy_ecs::{component::Component, entity::Entity, lifecycle::HookContext, world::DeferredWorld};
-use seamless_asset::{InstanceData, InstanceId, InstancePath, InstanceRequest, LoadError, LoadState, Streamer};
+use bevy_ecs::{component::Component, entity::Entity, reflect::ReflectComponent};
+use bevy_reflect::{Reflect, ReflectFromReflect};
+use seamless_asset::{InstanceData, InstanceId, InstancePath, InstanceRequest, LoadError, LoadState};
 
 use super::{
-    InstanceIndex, LevelState,
+    LevelState,
     build::Freed,
     manifest::beside,
     slots::{Slots, StateCounts},
 };
 use crate::{
     manifest::{LevelEntry, PackageEntry, VolumeEntry, WorldManifest},
+    requests::NamedRequest,
     target::LevelTarget,
     volume::VolumeMode,
 };
 
 /// One level of a [`LevelTable`].
-#[derive(Clone, Debug)]
+#[derive(Reflect, Clone, Debug)]
+#[reflect(Clone, Debug)]
 pub struct Level {
     pub(super) entry: LevelEntry,
+    #[reflect(ignore)]
     pub(super) path: InstancePath,
+    #[reflect(ignore)]
     pub(super) package: AssetPath<'static>,
+    #[reflect(ignore)]
     pub(super) dependencies: Vec<AssetPath<'static>>,
     state: LevelState,
     pub(super) target: LevelTarget,
@@ -48,6 +56,7 @@ pub struct Level {
     /// How often it failed since it was there, was not wanted, or was asked to be tried again.
     pub(super) failures_in_row: u32,
     pub(super) retry_in: Option<Duration>,
+    #[reflect(ignore)]
     pub(super) error: Option<Arc<LoadError>>,
     is_removed: bool,
 }
@@ -246,6 +255,9 @@ impl Level {
 ///
 /// `Changed<LevelTable>` is true in frames in which a level's state changed.
 ///
+/// Inspectors and remote tools see its levels by reflection, `levels.all[0].state` for instance, and are not to change them. No scene can bring one: a
+/// clone of the entity has none, and in the place of one that comes from a file, the world is built anew.
+///
 /// ```
 /// # use bevy_ecs::prelude::*;
 /// # use seamless_level::LevelTable;
@@ -257,24 +269,34 @@ impl Level {
 ///     }
 /// }
 /// ```
-#[derive(Component, Debug)]
-#[component(on_discard = leave_all)]
+#[derive(Component, Reflect, Debug)]
+#[component(on_discard = leave::leave_all, clone_behavior = Ignore)]
+#[reflect(Component, FromReflect, from_reflect = false)]
 pub struct LevelTable {
+    #[reflect(ignore)]
     pub(super) manifest: AssetId<WorldManifest>,
     pub(super) levels: Slots,
+    #[reflect(ignore)]
     pub(super) counts: StateCounts,
     pub(super) dropped: usize,
     /// Levels whose state follows their instances'.
+    #[reflect(ignore)]
     pub(super) followed: BTreeSet<u32>,
     /// The manifest's packages in the order of their names, and where each is.
+    #[reflect(ignore)]
     pub(super) packages: Vec<(PackageEntry, AssetPath<'static>)>,
     name: String,
+    #[reflect(ignore)]
     by_name: HashMap<String, usize>,
+    #[reflect(ignore)]
     path: Option<AssetPath<'static>>,
     /// The levels that game code has added, with their indices and what tells them from others of their name.
+    #[reflect(ignore)]
     added: BTreeMap<String, (u32, u64)>,
     /// The places of those that were removed.
+    #[reflect(ignore)]
     removed: Vec<u32>,
+    #[reflect(ignore)]
     pub(super) freed: Freed,
 }
 
@@ -393,6 +415,20 @@ impl LevelTable {
         u32::try_from(self.index_of(name)?).ok()
     }
 
+    /// The place of the level that a request means, if this world's are meant.
+    pub(crate) fn meant_by(&self, world: Entity, request: &NamedRequest) -> Option<u32> {
+        if request.world.is_some_and(|meant| meant != world) {
+            return None;
+        }
+        match request.instance {
+            None => self.place_of(&request.level),
+            Some(number) => {
+                let (place, known) = self.added.get(&request.level)?;
+                (*known == number).then_some(*place)
+            }
+        }
+    }
+
     /// The root entity of the level called `name`, while it is in the world.
     #[must_use]
     pub fn root_of(&self, name: &str) -> Option<Entity> {
@@ -432,36 +468,11 @@ impl LevelTable {
     }
 }
 
-impl Drop for LevelTable {
-    fn drop(&mut self) {
-        let (levels, by_name) = (core::mem::take(&mut self.levels), core::mem::take(&mut self.by_name));
-        let packages = core::mem::take(&mut self.packages);
-        self.freed.free(levels.len(), (levels, by_name, packages));
-    }
-}
-
 impl<'a> IntoIterator for &'a LevelTable {
     type Item = &'a Level;
     type IntoIter = std::slice::Iter<'a, Level>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.levels.iter()
-    }
-}
-
-/// However a table goes, by despawn, by removal or by replacement, its levels leave.
-fn leave_all(mut world: DeferredWorld, context: HookContext) {
-    let Some(table) = world.get::<LevelTable>(context.entity) else {
-        return;
-    };
-    let named = |level: &Level| Some((level.instance?, level.entry.name.clone()));
-    let leaving: Vec<(InstanceId, String)> = table.levels.iter().filter_map(named).collect();
-    if let Some(mut streamer) = world.get_resource_mut::<Streamer>() {
-        leaving.iter().for_each(|(id, _)| streamer.unload(*id));
-    }
-    if let Some(mut index) = world.get_resource_mut::<InstanceIndex>() {
-        for (id, name) in leaving {
-            index.orphan(id, context.entity, name);
-        }
     }
 }

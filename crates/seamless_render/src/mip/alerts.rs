@@ -131,11 +131,12 @@ pub(super) fn write_panel(
     panel: Option<ResMut<PanelLines>>,
     clock: Res<StreamingClock>,
 ) {
-    let _time = clock.measure("what the panel says of textures");
-    let _span = debug_span!("write_panel").entered();
-    let Some(mut panel) = panel.filter(|_| stats.is_changed()) else {
+    // Most of the time there is no panel, and nobody reads what is written.
+    let Some(mut panel) = panel.filter(|panel| panel.is_shown && stats.is_changed()) else {
         return;
     };
+    let _time = clock.measure("what the panel says of textures");
+    let _span = debug_span!("write_panel").entered();
     let mut lines = lines(&stats, pool.usable(settings.pool));
     let (until, named) = &mut *named;
     let now = time.now().as_secs_f64();

@@ -4,6 +4,7 @@
 use core::any::TypeId;
 use std::sync::Arc;
 
+use bevy_core_pipeline::core_3d::{AlphaMask3d, Opaque3d, Transparent3d};
 use bevy_ecs::world::World;
 use bevy_material::{
     AlphaMode, MaterialProperties, OpaqueRendererMethod, RenderPhaseType,
@@ -11,15 +12,16 @@ use bevy_material::{
 };
 use bevy_mesh::{BaseMeshPipelineKey, MeshVertexBufferLayoutRef};
 use bevy_pbr::{
-    LightKeyCache, MeshPipelineKey, PreparedMaterial, PrepassFragmentShader, PrepassVertexShader, ViewKeyCache,
-    ViewKeyPrepassCache, alpha_mode_pipeline_key,
+    LightKeyCache, MeshPipelineKey, PreparedMaterial, PrepassFragmentShader, PrepassVertexShader, Transmissive3d,
+    ViewKeyCache, ViewKeyPrepassCache, alpha_mode_pipeline_key,
 };
 use bevy_render::{
     erased_render_asset::ErasedRenderAssets,
     mesh::RenderMesh,
     render_asset::RenderAssets,
+    render_phase::{ViewBinnedRenderPhases, ViewSortedRenderPhases},
     render_resource::CachedRenderPipelineId,
-    view::{ExtractedView, Msaa},
+    view::{ExtractedView, Msaa, RetainedViewEntity},
 };
 
 use crate::drawn::{DrawnSet, OwnLights};
@@ -30,6 +32,33 @@ pub(super) enum PassKey {
     Main(MeshPipelineKey),
     Prepass(MeshPipelineKey),
     Shadow(MeshPipelineKey),
+}
+
+/// The views whose main passes draw materials: those of 2D and of user interfaces have keys as well.
+struct DrawingViews<'w> {
+    opaque: Option<&'w ViewBinnedRenderPhases<Opaque3d>>,
+    alpha_mask: Option<&'w ViewBinnedRenderPhases<AlphaMask3d>>,
+    transmissive: Option<&'w ViewSortedRenderPhases<Transmissive3d>>,
+    transparent: Option<&'w ViewSortedRenderPhases<Transparent3d>>,
+}
+
+impl<'w> DrawingViews<'w> {
+    fn of(world: &'w World) -> Self {
+        Self {
+            opaque: world.get_resource(),
+            alpha_mask: world.get_resource(),
+            transmissive: world.get_resource(),
+            transparent: world.get_resource(),
+        }
+    }
+
+    /// As Bevy asks before it looks at what a view sees.
+    fn has(&self, view: &RetainedViewEntity) -> bool {
+        self.opaque.is_some_and(|phases| phases.contains_key(view))
+            || self.alpha_mask.is_some_and(|phases| phases.contains_key(view))
+            || self.transmissive.is_some_and(|phases| phases.contains_key(view))
+            || self.transparent.is_some_and(|phases| phases.contains_key(view))
+    }
 }
 
 /// The keys of all views, each once.
@@ -50,9 +79,10 @@ impl Views {
             world.get_resource::<LightKeyCache>(),
         );
         let (main, prepass, shadow) = caches;
+        let drawing = DrawingViews::of(world);
         for view in extracted.iter(world) {
             let id = &view.retained_view_entity;
-            views.main.extend(main.get(id));
+            views.main.extend(main.get(id).filter(|_| drawing.has(id)));
             let prepass = prepass.and_then(|keys| keys.get(id));
             // A view without any has a key of its own all the same.
             let has_prepass = MeshPipelineKey::DEPTH_PREPASS

@@ -182,6 +182,7 @@ impl Pipeline {
         mut request: InstanceRequest,
     ) -> Result<(), Arc<LoadError>> {
         request.target = InstanceTarget::Shown;
+        self.take_brought(world, None);
         self.take_request(world, id, request);
         self.start(id);
         let result = self.drive(world, id);
@@ -248,6 +249,7 @@ impl Pipeline {
     }
 
     fn load_objects_now(&mut self, world: &mut World, id: u64) {
+        self.take_brought(world, None);
         self.start_objects(id);
         self.do_jobs(world);
         self.insert_all(world, &AssetsOf::Objects(id));

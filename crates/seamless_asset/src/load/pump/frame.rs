@@ -19,6 +19,7 @@ use crate::{
         packages::PackageStatus,
     },
     settings::{OVERRUNS_KEPT, Overrun, Piece, StreamingClock, StreamingSettings, StreamingStats},
+    time::StreamingTime,
     urgency::StreamingUrgency,
 };
 
@@ -77,6 +78,7 @@ impl Pipeline {
     /// Decides what this frame may do.
     pub(super) fn begin_frame(&mut self, world: &World, settings: &StreamingSettings) -> FrameBudget {
         self.frame += 1;
+        self.gate_clock.tick(world.resource::<StreamingTime>());
         let ours = world.resource::<StreamingStats>().last_frame;
         self.frames.rhythm.begin(self.frames.start.elapsed(), ours);
         let urgency = world.resource::<StreamingUrgency>();

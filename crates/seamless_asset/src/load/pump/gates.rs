@@ -7,7 +7,7 @@ use bevy_platform::collections::HashMap;
 use super::Pipeline;
 use crate::{
     gate::RevealGates,
-    load::{InstanceId, instance::Phase, packages::PackageStatus},
+    load::{InstanceId, gate_clock::Moment, instance::Phase, packages::PackageStatus},
     settings::{StreamingSettings, StreamingStats},
 };
 
@@ -23,8 +23,8 @@ pub(super) struct LevelGates {
 enum LevelGate {
     /// It is in the world, out of sight, and gates are to be asked before it is seen: views may be others by now.
     Asked,
-    /// Gates watch it, since this frame.
-    Watched { since: u64 },
+    /// Gates watch it, since then.
+    Watched { since: Moment },
     /// It need not wait any more.
     Open,
 }
@@ -92,14 +92,14 @@ impl Pipeline {
                 Some(LevelGate::Watched { since }) => since,
                 _ if self.has_values(id) => {
                     gates.watch_level(world, id, scans);
-                    self.frame
+                    self.gate_clock.now()
                 }
                 _ => continue,
             };
             // In each frame that it waits, so that a trace shows for how long.
             let _span = debug_span!("gate of level", level = %instance.request.name).entered();
             let is_open = gates.is_level_open(id);
-            let is_late = self.frame.saturating_sub(since) >= u64::from(settings.gate_deadline_frames);
+            let is_late = self.gate_clock.is_late(since, settings.gate_deadline_frames);
             let gate = if is_open || is_late {
                 gates.forget_level(id);
                 LevelGate::Open

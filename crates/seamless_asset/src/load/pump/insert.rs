@@ -187,7 +187,7 @@ impl Pipeline {
                 let inserted = inserting.insert(world, queue);
                 entry.inserted(inserted.bytes);
                 if inserted.is_all {
-                    let queue = entry.gate(world.resource::<RevealGates>(), self.frame);
+                    let queue = entry.gate(world.resource::<RevealGates>(), self.gate_clock.now());
                     inserting.emptied.extend((queue.capacity() > 0).then_some(queue));
                 }
                 inserted.is_all

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use bevy_asset::AssetPath;
 use bevy_ecs::world::World;
+use bevy_log::debug_span;
 
-use super::Pipeline;
+use super::{Pipeline, insert::upload_of};
 use crate::{
     gate::RevealGates,
     load::{link::LoadedPackage, packages::PackageEntry, task::LoadServices},
@@ -27,13 +28,19 @@ impl Pipeline {
         mut loaded: LoadedPackage,
         bytes: u64,
     ) {
+        let mut uploaded = 0;
         for mut asset in core::mem::take(&mut loaded.assets) {
+            let _span = debug_span!("insert", asset = asset.name, bytes = asset.bytes).entered();
             if asset.slot.provide(asset.fingerprint, asset.value.is_rendered()) {
+                uploaded += upload_of(&asset);
                 self.held_memory.note(&asset.slot, asset.bytes);
                 asset.value.insert(world, asset.asset);
             }
         }
-        world.resource_mut::<StreamingStats>().bytes_read += bytes;
+        let mut stats = world.resource_mut::<StreamingStats>();
+        stats.bytes_read += bytes;
+        // In no frame.
+        stats.uploaded_bytes += uploaded;
         let mut entry = PackageEntry::loading(Arc::default(), 0);
         entry.is_pinned = true;
         entry.bytes = bytes;
@@ -41,7 +48,7 @@ impl Pipeline {
         // All that it needs is its own.
         entry.add(&mut loaded, true, &mut self.held_memory);
         entry.needs.clear();
-        let queue = entry.gate(world.resource::<RevealGates>(), self.frame);
+        let queue = entry.gate(world.resource::<RevealGates>(), self.gate_clock.now());
         entry.show();
         self.packages.insert(path.clone(), entry);
         self.tasks.drop_later((loaded, queue));

@@ -19,6 +19,7 @@ use crate::{
     gate::RevealGates,
     load::{
         InstanceId, InstanceInfo, InstanceRequest, InstanceTarget, Progress, ReloadPolicy, ReloadReport, ReloadRequest,
+        gate_clock::Moment,
         instance::{Instance, Phase, Turn},
         link::{LiveLevel, LoadedAsset, LoadedPackage, Reloading},
         objects::Outcome,
@@ -63,7 +64,7 @@ struct Staged {
     /// New values of assets that are live.
     replacing: Vec<LoadedAsset>,
     added: usize,
-    gated_since: Option<u64>,
+    gated_since: Option<Moment>,
     is_open: bool,
 }
 
@@ -394,10 +395,10 @@ impl Pipeline {
             }
             let since = *staged.gated_since.get_or_insert_with(|| {
                 gates.watch(&staged.rendered);
-                self.frame
+                self.gate_clock.now()
             });
             let is_open = gates.is_open(&staged.rendered);
-            let is_late = self.frame.saturating_sub(since) >= u64::from(settings.gate_deadline_frames);
+            let is_late = self.gate_clock.is_late(since, settings.gate_deadline_frames);
             if is_open || is_late {
                 deadlines += u64::from(!is_open);
                 gates.forget(&staged.rendered);

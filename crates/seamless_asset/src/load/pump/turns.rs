@@ -1,5 +1,6 @@
 //! Gates, and what is told at the end of a frame.
 
+use bevy_asset::AssetPath;
 use bevy_ecs::{message::Messages, prelude::*};
 use bevy_log::{debug_span, warn};
 
@@ -21,6 +22,7 @@ impl Pipeline {
         let gates = world.resource::<RevealGates>();
         let gated: Vec<_> = self.packages.index().gated.iter().cloned().collect();
         for path in gated {
+            let has_imports = !self.needs_values(&path);
             let Some(mut entry) = self.packages.get_mut(&path) else {
                 continue;
             };
@@ -29,7 +31,7 @@ impl Pipeline {
             };
             let _span = debug_span!("gate of package", package = %path).entered();
             let (open, watched) = entry.is_open(gates);
-            let late = self.frame.saturating_sub(since) >= u64::from(settings.gate_deadline_frames);
+            let late = has_imports && self.gate_clock.is_late(since, settings.gate_deadline_frames);
             if !open && late {
                 deadlines += 1;
                 warn!(
@@ -39,9 +41,19 @@ impl Pipeline {
             }
             if open || late {
                 self.tasks.drop_later(entry.make_ready(gates));
+            } else if !has_imports {
+                let since = self.gate_clock.put_off(since);
+                entry.status = PackageStatus::Gated { since };
             }
         }
         world.resource_mut::<StreamingStats>().gate_deadlines += deadlines;
+    }
+
+    /// Whether values that a package imports are not in their `Assets` yet: its own cannot be ready before, and the time for that has not begun.
+    fn needs_values(&self, path: &AssetPath<'static>) -> bool {
+        let needs = self.packages.get(path).into_iter().flat_map(|entry| &entry.needs);
+        let mut statuses = needs.filter_map(|need| Some(&self.packages.get(need)?.status));
+        statuses.any(|status| matches!(status, PackageStatus::Loading(_) | PackageStatus::Inserting(_)))
     }
 
     /// Levels that are seen have stable ids, and others not.

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use bevy_log::debug_span;
 use seamless_package::Package;
 
 use super::{LoadError, read::Windows};
@@ -49,6 +50,11 @@ impl Held {
 
     /// Takes windows until the file is there up to its byte `end`, or ends before: whoever parses it says so.
     pub fn fill(&mut self, end: u64) -> Result<(), Box<LoadError>> {
+        if self.end() >= end {
+            return Ok(());
+        }
+        // The thread that reads has to get so far.
+        let _span = debug_span!("read").entered();
         while self.end() < end {
             let Ok(window) = self.windows_left.recv() else { break };
             self.bytes.extend_from_slice(&window?);

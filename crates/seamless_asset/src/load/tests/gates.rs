@@ -5,14 +5,15 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use super::{targets::set_target, *};
-use crate::LevelScans;
+use super::{gated::gated_app, targets::set_target, *};
+use crate::{LevelScans, StreamingTime, doubles::Fate};
 
 #[test]
 fn a_gate_that_stays_closed_is_passed_at_its_deadline_and_counted() {
     const DEADLINE: u64 = 25;
     let dir = Dir::default();
     let mut app = app_with_time(&dir);
+    app.insert_resource(StreamingTime::stopped());
     app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
     app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = DEADLINE as u32;
     put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
@@ -22,6 +23,57 @@ fn a_gate_that_stays_closed_is_passed_at_its_deadline_and_counted() {
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
     let stats = app.world().resource::<StreamingStats>();
     assert_eq!((stats.gate_deadlines, stats.frame - inserted), (1, DEADLINE));
+}
+
+/// These frames are short: nothing gets ready faster for that.
+#[test]
+fn a_deadline_is_as_long_as_its_frames_take_at_60_hz() {
+    let dir = Dir::default();
+    let mut app = app_with_time(&dir);
+    app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
+    app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = 60;
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
+    let id = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| !world.resource::<Assets<Mesh>>().is_empty());
+    let inserted = std::time::Instant::now();
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    let waited = inserted.elapsed();
+    // It began with the frame before, which may have taken long.
+    assert!(waited >= Duration::from_millis(500), "{waited:?}");
+    assert_eq!(app.world().resource::<StreamingStats>().gate_deadlines, 1);
+}
+
+/// What it imports is still being read: the time of the renderer has not begun.
+#[test]
+fn a_package_waits_for_what_it_imports_before_its_deadline_begins() {
+    const DEADLINE: u64 = 25;
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    gate.otherwise(Some(Fate::Pass));
+    app.insert_resource(StreamingTime::stopped());
+    app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
+    app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = DEADLINE as u32;
+    put(&dir, "s.pkg", shared_package(&app, "s.pkg"));
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 3, Some("s.pkg")));
+    let reads = 0..10;
+    reads.clone().for_each(|index| gate.script("s.pkg", index, Fate::Stall));
+    // So its own task does not look into the other file.
+    let id = app.world_mut().resource_mut::<Streamer>().load(InstanceRequest {
+        verify: Verify::Deferred,
+        ..request("a.pkg", &["s.pkg"])
+    });
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Staged));
+    for _ in 0..3 * DEADLINE {
+        app.update();
+    }
+    assert_eq!(app.world().resource::<StreamingStats>().gate_deadlines, 0);
+    reads.for_each(|index| gate.script("s.pkg", index, Fate::Pass));
+    run_until(&mut app, |world| !world.resource::<Assets<Mesh>>().is_empty());
+    let inserted = app.world().resource::<StreamingStats>().frame;
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    let stats = app.world().resource::<StreamingStats>();
+    assert_eq!(stats.gate_deadlines, 2);
+    assert!(stats.frame - inserted >= DEADLINE);
 }
 
 /// What a scan tells of a level: how many entities like another, and on which thread it looked.
@@ -128,6 +180,7 @@ fn a_level_has_one_deadline_which_is_counted() {
     const DEADLINE: u64 = 25;
     let dir = Dir::default();
     let (mut app, gate) = gated_by_level(&dir);
+    app.insert_resource(StreamingTime::stopped());
     app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_secs(10);
     // Packages wait as long, at the same time.
     app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));

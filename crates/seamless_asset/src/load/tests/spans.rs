@@ -16,9 +16,13 @@ use bevy_log::{
     },
 };
 
-use super::*;
+use super::{
+    gated::{gated_app, run_until_pending},
+    *,
+};
 use crate::{
     BlockingLoads,
+    doubles::Fate,
     load::{
         file::{FileJob, PartJob, load_part},
         open::{OpenJob, open_tables},
@@ -37,7 +41,7 @@ struct Called(String);
 
 impl Visit for Called {
     fn record_debug(&mut self, field: &Field, value: &dyn core::fmt::Debug) {
-        if matches!(field.name(), "package" | "level" | "asset" | "file") {
+        if matches!(field.name(), "package" | "level" | "asset" | "file" | "stage" | "count") {
             self.0 += &format!("{{{value:?}}}").replace('"', "");
         }
     }
@@ -55,7 +59,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Heard {
     }
 }
 
-fn heard(act: impl FnOnce()) -> Vec<String> {
+pub(super) fn heard(act: impl FnOnce()) -> Vec<String> {
     // With only one listener, another thread that meets a span first would decide that nobody wants it.
     static OTHER: OnceLock<Dispatch> = OnceLock::new();
     OTHER.get_or_init(|| Dispatch::new(Registry::default()));
@@ -164,6 +168,38 @@ fn a_trace_shows_who_waits_for_gates() {
         let waits = |frame: &Vec<String>| frame.iter().any(|span| span == gate);
         assert!(spans.iter().take(DEADLINE as usize - 1).all(waits), "{gate}: {spans:?}");
     }
+}
+
+/// A task that waits for the disk has no thread, and is there in each frame all the same. Those that have no place are one span, however many they are.
+#[test]
+fn a_trace_shows_loads_that_wait() {
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 1;
+    let ids = ["a.pkg", "b.pkg", "c.pkg"].map(|package| {
+        put(&dir, package, chain(&app, package, 3, None));
+        let id = load(&mut app, package, &[]);
+        app.update();
+        id
+    });
+    run_until_pending(&mut app, &gate, "a.pkg");
+    for _ in 0..3 {
+        let world = app.world_mut();
+        let spans = heard(|| crate::load::pump(world));
+        for span in ["pump > loading{a.pkg}{Opening}", "pump > queued{2}"] {
+            let found = spans.iter().filter(|found| *found == span).count();
+            assert_eq!(found, 1, "{span}: {spans:?}");
+        }
+        assert!(!spans.iter().any(|span| span.contains("b.pkg")), "{spans:?}");
+    }
+    gate.otherwise(Some(Fate::Pass));
+    run_until(&mut app, |world| {
+        ids.iter().all(|id| state(world, *id) == Some(LoadState::Live))
+    });
+    let world = app.world_mut();
+    let spans = heard(|| crate::load::pump(world));
+    let waits = |span: &String| span.contains("loading") || span.contains("queued");
+    assert!(!spans.iter().any(waits), "{spans:?}");
 }
 
 /// As a task reads it, here on this thread.

@@ -14,6 +14,7 @@ use super::{
     bulk::{Film, FilmCodec, frames},
     counting::{FileRead, ReadLog, counting_app, noting_app},
     objects::{ask, finish, titles},
+    spans::heard,
     *,
 };
 use crate::{
@@ -96,7 +97,9 @@ fn one_file_is_read_once_before_the_first_frame() {
             assert_eq!(log.opened(), ["startup.pkg"], "no other file is opened");
             assert_eq!(log.reads(), [whole("startup.pkg", length)], "each byte once, in order");
             assert_eq!(log.seeks(), 0);
-            assert_eq!(app.world().resource::<StreamingStats>().bytes_read, length);
+            let stats = app.world().resource::<StreamingStats>();
+            assert_eq!((stats.bytes_read, stats.uploaded_last), (length, 0));
+            assert!(stats.uploaded_bytes > 0, "a mesh is for the GPU");
             let soup = content(&app).get::<Recipe>("soup.txt#soup").unwrap();
             let recipes = app.world().resource::<Assets<Recipe>>();
             let soup = recipes.get(&soup).unwrap();
@@ -109,6 +112,18 @@ fn one_file_is_read_once_before_the_first_frame() {
             let windows = length.div_ceil(window_bytes as u64);
             assert_eq!(u64::from(read.windows), windows);
         }
+    }
+}
+
+#[test]
+fn a_trace_shows_what_startup_content_takes() {
+    let dir = Dir::default();
+    put_startup(&dir);
+    let spans = heard(|| drop(started(&dir, true, 1 << 20)));
+    for inside in ["", " > read", " > link", " > decode", " > post_load", " > insert{Mesh}"] {
+        let span = format!("startup{{startup.pkg}}{inside}");
+        let found = spans.iter().filter(|found| **found == span).count();
+        assert_eq!(found, 1, "{span}: {spans:?}");
     }
 }
 

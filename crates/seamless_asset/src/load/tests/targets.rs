@@ -110,3 +110,21 @@ fn without_the_opt_in_a_level_cannot_be_hidden() {
     set_target(&mut app, id, InstanceTarget::Gone);
     run_until(&mut app, |world| state(world, id).is_none());
 }
+
+/// Game code clones what it likes; only the level's own root is one.
+#[test]
+fn a_clone_of_a_root_is_no_root() {
+    let dir = Dir::default();
+    let mut app = app(&dir);
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
+    let id = load_to(&mut app, "a.pkg", InstanceTarget::Shown);
+    run_until(&mut app, |world| state(world, id) == Some(LoadState::Live));
+    let root = root_of(&mut app);
+    let copy = app.world_mut().entity_mut(root).clone_and_spawn();
+    assert!(app.world().get::<Transform>(copy).is_some(), "the rest is cloned");
+    assert_eq!(root_of(&mut app), root);
+    app.world_mut().despawn(copy);
+    app.update();
+    assert_eq!(state(app.world(), id), Some(LoadState::Live));
+    assert_eq!(level_entities(app.world_mut()), 5);
+}

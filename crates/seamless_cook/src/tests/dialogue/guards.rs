@@ -122,7 +122,8 @@ pub(super) fn world(levels: &[(char, &str)]) -> String {
         .iter()
         .map(|(level, limits)| format!("(source: \"{level}.scn.ron\", {limits})"))
         .collect();
-    format!("(levels: [{}])", levels.join(", "))
+    // Nothing of them is seen that a volume could be around.
+    format!("(levels: [{}], volumes: [])", levels.join(", "))
 }
 
 pub(super) const FOUR: [(char, &str); 4] = [

@@ -48,12 +48,12 @@ fn a_place_is_got_ready_and_let_go_of() {
     stage.fake().held.clear();
     stage.frames(1);
     assert!(stage.level("west").is_visible());
-    assert_eq!(arrival.result(), Some(ArrivalResult::Ready));
+    assert_eq!(arrival.result(), Some(StreamingResult::Ready));
     assert_eq!(
         (arrival.progress(), arrival.progress().fraction()),
         (progress(1, 1, 0), 1.0)
     );
-    assert_eq!(block_on(arrival.wait()), ArrivalResult::Ready, "at once");
+    assert_eq!(block_on(arrival.wait()), StreamingResult::Ready, "at once");
     // The last clone holds it.
     let clone = arrival.clone();
     drop(arrival);
@@ -85,7 +85,7 @@ fn what_is_always_loaded_is_waited_for() {
     stage.release();
     stage.frames(1);
     assert_eq!(status(&mut stage, shown), (progress(0, 0, 0), true));
-    assert_eq!(arrival.result(), Some(ArrivalResult::Ready));
+    assert_eq!(arrival.result(), Some(StreamingResult::Ready));
 }
 
 /// A bar that shows it begins empty.
@@ -179,7 +179,7 @@ fn nothing_is_complete_before_it_was_looked_at() {
     stage.frames(1);
     assert_eq!(
         (nowhere.result(), nowhere.progress()),
-        (Some(ArrivalResult::Ready), progress(0, 0, 0))
+        (Some(StreamingResult::Ready), progress(0, 0, 0))
     );
 }
 
@@ -205,7 +205,7 @@ fn a_place_that_is_none_is_never_ready() {
     for point in points {
         let arrival = prepare(&mut stage, point);
         stage.frames(2);
-        assert_eq!(arrival.result(), Some(ArrivalResult::Gone), "{point:?}");
+        assert_eq!(arrival.result(), Some(StreamingResult::Gone), "{point:?}");
         assert!(!arrival.is_streaming_complete());
     }
 }
@@ -217,7 +217,7 @@ fn failures_are_counted_when_nothing_is_tried_again() {
     stage.fake().broken.insert("west");
     let arrival = prepare(&mut stage, ArrivalPoint::at(WEST));
     stage.frames(2);
-    assert_eq!(arrival.result(), Some(ArrivalResult::WithFailures(1)));
+    assert_eq!(arrival.result(), Some(StreamingResult::WithFailures(1)));
     assert_eq!(arrival.progress(), progress(1, 0, 1));
     drop(arrival);
     stage.frames(2);
@@ -228,37 +228,37 @@ fn failures_are_counted_when_nothing_is_tried_again() {
     assert!(stage.level("west").retry_in().is_some() && arrival.result().is_none());
     stage.fake().unreadable.clear();
     stage.frames(60);
-    assert_eq!(arrival.result(), Some(ArrivalResult::Ready));
+    assert_eq!(arrival.result(), Some(StreamingResult::Ready));
 }
 
 #[test]
 fn what_is_beyond_the_cap_is_not_waited_for() {
-    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+    let mut stage = Stage::with(level_app_with(LevelSettings {
         max_levels: 1,
         ..Default::default()
     }));
     stage.frames(3);
     let arrival = prepare(&mut stage, ArrivalPoint::at(WEST));
     stage.frames(2);
-    assert_eq!(arrival.result(), Some(ArrivalResult::WithFailures(1)));
+    assert_eq!(arrival.result(), Some(StreamingResult::WithFailures(1)));
 }
 
 #[test]
 fn there_are_no_more_arrivals_than_requests() {
-    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+    let mut stage = Stage::with(level_app_with(LevelSettings {
         max_requests: 2,
         ..Default::default()
     }));
     stage.frames(3);
     let kept = [WEST, EAST].map(|place| prepare(&mut stage, ArrivalPoint::at(place)));
     let more = prepare(&mut stage, ArrivalPoint::at(WEST));
-    assert_eq!(more.result(), Some(ArrivalResult::Gone));
+    assert_eq!(more.result(), Some(StreamingResult::Gone));
     stage.frames(3);
-    assert_eq!(kept.map(|arrival| arrival.result()), [Some(ArrivalResult::Ready); 2]);
+    assert_eq!(kept.map(|arrival| arrival.result()), [Some(StreamingResult::Ready); 2]);
     stage.frames(3);
     let next = prepare(&mut stage, ArrivalPoint::at(WEST));
     stage.frames(3);
-    assert_eq!(next.result(), Some(ArrivalResult::Ready));
+    assert_eq!(next.result(), Some(StreamingResult::Ready));
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn what_is_banned_is_not_wanted() {
     stage.frames(2);
     assert_eq!(
         (arrival.result(), arrival.progress()),
-        (Some(ArrivalResult::Ready), progress(0, 0, 0))
+        (Some(StreamingResult::Ready), progress(0, 0, 0))
     );
 }
 
@@ -363,8 +363,8 @@ fn a_world_that_failed_before_is_gone() {
     assert!(stage.app.world().get::<WorldFailure>(stage.world).is_some());
     let arrival = prepare(&mut stage, ArrivalPoint::at(WEST));
     stage.frames(1);
-    assert_eq!(arrival.result(), Some(ArrivalResult::Gone));
-    assert_eq!(block_on(arrival.wait()), ArrivalResult::Gone);
+    assert_eq!(arrival.result(), Some(StreamingResult::Gone));
+    assert_eq!(block_on(arrival.wait()), StreamingResult::Gone);
 }
 
 #[test]
@@ -390,11 +390,11 @@ fn worlds_that_end_end_what_waits_for_them() {
     );
     stage.frames(2);
     assert_eq!((all.result(), one.result()), (None, None));
-    assert_eq!(nobodys.result(), Some(ArrivalResult::Gone));
+    assert_eq!(nobodys.result(), Some(StreamingResult::Gone));
     stage.app.world_mut().despawn(stage.world);
     stage.frames(1);
-    assert_eq!(block_on(all.wait()), ArrivalResult::Gone);
-    assert_eq!(block_on(one.into_future()), ArrivalResult::Gone);
+    assert_eq!(block_on(all.wait()), StreamingResult::Gone);
+    assert_eq!(block_on(one.into_future()), StreamingResult::Gone);
     // The first world of another app has not come yet.
     let mut app = level_app(SeamlessLevelPlugin::default());
     let system = |mut levels: Levels| levels.prepare(ArrivalPoint::at(WEST));
@@ -403,13 +403,13 @@ fn worlds_that_end_end_what_waits_for_them() {
     assert_eq!(early.result(), None);
     let mut stage = Stage::with(app);
     stage.frames(3);
-    assert_eq!(early.result(), Some(ArrivalResult::Ready));
+    assert_eq!(early.result(), Some(StreamingResult::Ready));
     // And one that never comes, for the app is over.
     stage.fake().held.insert("east");
     let late = prepare(&mut stage, ArrivalPoint::at(EAST));
     stage.frames(2);
     drop(stage);
-    assert_eq!(block_on(late.wait()), ArrivalResult::Gone);
+    assert_eq!(block_on(late.wait()), StreamingResult::Gone);
 }
 
 #[test]
@@ -432,7 +432,7 @@ fn who_waits_in_a_thread_is_woken() {
     stage.fake().held.clear();
     stage.frames(1);
     for waiter in waiters {
-        assert_eq!(waiter.join().unwrap(), ArrivalResult::Ready);
+        assert_eq!(waiter.join().unwrap(), StreamingResult::Ready);
     }
     assert!(stage.level("west").is_visible(), "the first clone still holds it");
 }

@@ -216,9 +216,9 @@ fn each_state_but_the_usual_one_is_counted_and_measured() {
 /// What counters say is measured.
 #[test]
 fn what_is_left_out_and_late_is_measured() {
-    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+    let mut stage = Stage::with(level_app_with(LevelSettings {
         max_levels: 1,
-        ..SeamlessLevelPlugin::default()
+        ..Default::default()
     }));
     stage.app.init_resource::<DiagnosticsStore>();
     stage.go(WEST);

@@ -262,7 +262,7 @@ fn worlds_share_the_memory_that_there_is() {
 
 #[test]
 fn requests_are_capped() {
-    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+    let mut stage = Stage::with(level_app_with(LevelSettings {
         max_requests: 2,
         ..Default::default()
     }));
@@ -280,7 +280,7 @@ fn requests_are_capped() {
 
 #[test]
 fn more_than_the_cap_stays_away() {
-    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+    let mut stage = Stage::with(level_app_with(LevelSettings {
         max_levels: 1,
         ..Default::default()
     }));

@@ -36,7 +36,7 @@ fn who_waits_for_what_is_held_is_told_that_there_is_no_room() {
     assert_eq!(arrival.result(), None, "somebody is about to go");
     tell(&mut stage, |stats| stats.memory_short = 0);
     stage.frames(1);
-    assert_eq!(arrival.result(), Some(ArrivalResult::WithFailures(1)));
+    assert_eq!(arrival.result(), Some(StreamingResult::WithFailures(1)));
     // It is still asked for, and comes when there is room.
     tell(&mut stage, |stats| stats.memory_held = 0);
     let again = stage.ask(move |levels| levels.prepare(point));

@@ -1,6 +1,7 @@
 //! Tests of worlds: an app whose pipeline is played by [`play_pipeline`], so that each step can be held or failed.
 
 mod arrivals;
+mod awaited;
 mod bad_input;
 mod build;
 mod counts;
@@ -10,6 +11,7 @@ mod memory;
 mod moving_volumes;
 mod network;
 mod reading;
+mod reflected;
 mod requests;
 mod retry;
 mod several_worlds;
@@ -154,7 +156,11 @@ pub(crate) fn level_app(plugin: SeamlessLevelPlugin) -> App {
     level_app_of(App::new(), plugin)
 }
 
-fn level_app_of(mut app: App, plugin: SeamlessLevelPlugin) -> App {
+fn level_app_with(settings: LevelSettings) -> App {
+    level_app(SeamlessLevelPlugin { settings })
+}
+
+pub(crate) fn level_app_of(mut app: App, plugin: SeamlessLevelPlugin) -> App {
     app.add_plugins((TaskPoolPlugin::default(), AssetPlugin::default()))
         .init_resource::<Streamer>()
         .init_resource::<StreamingClock>()

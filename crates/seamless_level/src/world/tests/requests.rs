@@ -85,7 +85,7 @@ fn what_was_asked_of_a_world_that_is_gone_is_taken_back() {
 /// What is always loaded, and the ground, are told by their priorities.
 #[test]
 fn nobody_passes_a_cap_by_its_priority() {
-    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+    let mut stage = Stage::with(level_app_with(LevelSettings {
         max_levels: 2,
         ..Default::default()
     }));
@@ -195,7 +195,7 @@ fn an_entity_may_mean_one_world() {
 
 #[test]
 fn all_requests_of_the_app_are_capped_together() {
-    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+    let mut stage = Stage::with(level_app_with(LevelSettings {
         max_requests: 3,
         ..Default::default()
     }));
@@ -221,7 +221,7 @@ fn all_requests_of_the_app_are_capped_together() {
 /// Who was refused is asked for as soon as there is room, in part and then wholly.
 #[test]
 fn what_an_entity_wants_beyond_the_cap_comes_when_there_is_room() {
-    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+    let mut stage = Stage::with(level_app_with(LevelSettings {
         max_requests: 2,
         ..Default::default()
     }));

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bevy_time::{Real, Time};
+
 use super::*;
 
 /// What was said of failures: level, and in how many seconds it is tried again.
@@ -9,7 +11,7 @@ use super::*;
 struct Said(Vec<(String, Option<Duration>)>);
 
 fn stage(retry: RetryPolicy) -> Stage {
-    let mut app = level_app(SeamlessLevelPlugin {
+    let mut app = level_app_with(LevelSettings {
         retry,
         ..Default::default()
     });
@@ -60,6 +62,27 @@ fn a_level_comes_when_its_file_can_be_read() {
     stage.go(WEST);
     assert_eq!(said(&mut stage).len(), 1);
     assert!(stage.level("west").retry_in().unwrap() < Duration::from_millis(500));
+}
+
+/// It was the load, on the main thread, that took the time.
+#[test]
+fn a_frame_that_took_long_is_no_part_of_the_wait() {
+    let mut app = level_app_with(LevelSettings::default());
+    app.init_resource::<Time<Real>>();
+    let mut stage = Stage::with(app);
+    stage.frames(3);
+    stage.fake().unreadable.insert("west");
+    let there = GlobalTransform::from_translation(WEST);
+    stage.app.world_mut().entity_mut(stage.source).insert(there);
+    stage.until(|stage| stage.level("west").state() == LevelState::Failed);
+    let mut after = |seconds| {
+        let mut time = stage.app.world_mut().resource_mut::<Time<Real>>();
+        time.advance_by(Duration::from_secs(seconds));
+        stage.frames(1);
+        stage.level("west").times_failed()
+    };
+    assert_eq!(after(20), 1, "it has not waited yet");
+    assert_eq!(after(1), 2);
 }
 
 #[test]
@@ -153,7 +176,7 @@ fn a_run_of_failures_ends_when_its_attempt_is_let_go_of_and_wanted_again_at_once
 
 #[test]
 fn what_is_tried_again_keeps_its_place_under_the_cap() {
-    let mut app = level_app(SeamlessLevelPlugin {
+    let mut app = level_app_with(LevelSettings {
         max_levels: 2,
         ..Default::default()
     });

@@ -25,7 +25,7 @@ fn wanted(stage: &Stage) -> [bool; 2] {
 
 #[test]
 fn what_is_only_to_be_loaded_takes_nobodys_place() {
-    let mut stage = Stage::with(level_app(SeamlessLevelPlugin {
+    let mut stage = Stage::with(level_app_with(LevelSettings {
         max_levels: 2,
         ..Default::default()
     }));

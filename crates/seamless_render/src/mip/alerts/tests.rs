@@ -44,11 +44,10 @@ fn the_panel_says_what_is_wrong() {
     assert!(said[2].text.contains("2 of 4"), "{}", said[2].text);
 }
 
-/// More than are named.
-#[test]
-fn the_panel_names_what_is_too_coarse() {
+/// A world with so many textures, all too coarse, and with numbers of them.
+fn coarse_world(textures: u32) -> World {
     let mut world = world();
-    for number in 0..12 {
+    for number in 0..textures {
         come(&mut world, number);
     }
     plan_for_nobody(&mut world);
@@ -56,6 +55,26 @@ fn the_panel_names_what_is_too_coarse() {
     world.init_resource::<PanelLines>();
     world.init_resource::<bevy_diagnostic::DiagnosticsStore>();
     world.run_system_once(write_stats).expect("it runs");
+    world
+}
+
+#[test]
+fn nothing_is_written_for_a_panel_that_nobody_sees() {
+    let mut world = coarse_world(2);
+    for is_shown in [false, true, false] {
+        world.insert_resource(PanelLines::default());
+        world.resource_mut::<PanelLines>().is_shown = is_shown;
+        world.run_system_once(write_panel).expect("it runs");
+        let says = world.resource::<PanelLines>().iter().next().is_some();
+        assert_eq!(says, is_shown);
+    }
+}
+
+/// More than are named.
+#[test]
+fn the_panel_names_what_is_too_coarse() {
+    let mut world = coarse_world(12);
+    world.resource_mut::<PanelLines>().is_shown = true;
     world.run_system_once(write_panel).expect("it runs");
     let worst = world.run_system_once(|mips: Mips| mips.worst(1)[0]).expect("it runs");
     let path = |world: &World, image| {

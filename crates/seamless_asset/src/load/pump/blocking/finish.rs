@@ -14,6 +14,7 @@ use crate::{
         budget::FrameBudget,
         instance::{Instance, Phase},
         packages::PackageStatus,
+        tasks::Finished,
     },
 };
 
@@ -46,6 +47,7 @@ impl Pipeline {
     /// Brings an instance into the world, wherever it is on its way.
     pub(super) fn finish_now(&mut self, world: &mut World, id: InstanceId) -> Result<(), Arc<LoadError>> {
         self.set_target(world, id, InstanceTarget::Shown);
+        self.take_brought(world, Some(id));
         let loading = match self.instances.get(&id).map(|instance| &instance.phase) {
             Some(Phase::Loading(progress)) => Some(progress.clone()),
             _ => None,
@@ -55,6 +57,25 @@ impl Pipeline {
             None => self.start(id),
         }
         self.drive(world, id)
+    }
+
+    /// Takes what tasks have brought since the last frame: it need not be loaded again. What it turns out that the instance with this `id` needs is loaded
+    /// here, and what others need by tasks, as ever.
+    pub(super) fn take_brought(&mut self, world: &mut World, id: Option<InstanceId>) {
+        while let Some(finished) = self.tasks.next_finished() {
+            self.in_flight.end(&finished);
+            self.under_way.end(&finished);
+            let is_own = match (&finished, id) {
+                (Finished::Package(of), Some(id)) => {
+                    let entry = self.packages.get(&of.path);
+                    entry.is_some_and(|entry| entry.users.contains(&id))
+                }
+                _ => false,
+            };
+            let kept = if is_own { None } else { self.blocking.take() };
+            self.take_finished(world, finished);
+            self.blocking = kept.or_else(|| self.blocking.take());
+        }
     }
 
     /// The task of an instance is given up, for all is loaded here: what it still finds is dropped.
@@ -77,6 +98,11 @@ impl Pipeline {
     /// How many tasks have not come back.
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight.tasks()
+    }
+
+    /// How many of these are done, and nobody has looked yet.
+    pub(crate) fn brought(&self) -> usize {
+        self.tasks.brought()
     }
 
     /// How much a package holds: handles, tables of others, and imports that are not verified.

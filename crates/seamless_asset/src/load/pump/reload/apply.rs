@@ -259,7 +259,9 @@ impl Pipeline {
                 if is_replaced {
                     self.costs.learn(asset.cost_key(), asset.bytes, took);
                     // All in one frame, since what is live changes as a whole.
-                    world.resource_mut::<StreamingStats>().uploaded_bytes += upload;
+                    let mut stats = world.resource_mut::<StreamingStats>();
+                    stats.uploaded_bytes += upload;
+                    stats.uploaded_last += upload;
                     asset.slot.replace(asset.fingerprint);
                     self.held_memory.note(&asset.slot, asset.bytes);
                     replaced.insert(asset.object);

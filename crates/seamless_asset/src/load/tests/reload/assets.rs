@@ -63,6 +63,26 @@ fn what_differs_is_replaced_and_what_is_new_is_added() {
     assert_eq!(memory(&app), fresh_memory(&content));
 }
 
+/// What a reload hands over counts in its frame, as all else does.
+#[test]
+fn what_is_replaced_is_counted_in_its_frame() {
+    let dir = Dir::default();
+    let mut content = kitchen();
+    let (mut app, ..) = live(&dir, &content);
+    let before = app.world().resource::<StreamingStats>().uploaded_bytes;
+    content.titles = vec!["soup".into(), "salad with cheese".into()];
+    put(&dir, "a.pkg", content.package(&app, "a.pkg"));
+    let reload = start(&mut app, ReloadPolicy::KeepEdits);
+    let mut uploaded = 0;
+    run_until(&mut app, |world| {
+        uploaded += world.resource::<StreamingStats>().uploaded_last;
+        reload.is_finished()
+    });
+    assert!(uploaded > 0);
+    let after = app.world().resource::<StreamingStats>().uploaded_bytes;
+    assert_eq!(after, before + uploaded);
+}
+
 /// What assets take of the account.
 fn memory(app: &App) -> u64 {
     app.world().resource::<StreamingStats>().memory.packages

@@ -4,7 +4,7 @@ use bevy_ecs::query::Allow;
 
 use super::*;
 use crate::{
-    InHiddenLevel, LevelInstance, LinkersResource, LoadPolicy, ObjectRequest, UnitKind,
+    InHiddenLevel, LevelInstance, LinkersResource, LoadPolicy, ObjectRequest, StreamingTime, UnitKind,
     doubles::Fate,
     load::tests::{
         gated::gated_app_with,
@@ -360,6 +360,7 @@ fn new_assets_wait_for_gates() {
     let dir = Dir::default();
     let mut content = Content::labelled(2);
     let (mut app, _, root) = live(&dir, &content);
+    app.insert_resource(StreamingTime::stopped());
     app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
     app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = DEADLINE as u32;
     content.thing(0).is_shown = true;

@@ -1,0 +1,134 @@
+//! How far the pipelines of a level have come. See [`Warmth`].
+
+#[cfg(test)]
+mod tests;
+
+use bevy_render::render_resource::CachedRenderPipelineId;
+
+use super::keys::PassKey;
+use crate::drawn::DrawnSet;
+
+/// Pipelines that nobody has asked for before, in a frame, for all levels that wait: each takes about a tenth of a millisecond.
+const NEW_PER_FRAME: usize = 16;
+
+/// The same of those that are there, which take some microseconds each.
+const KNOWN_PER_FRAME: usize = 64;
+
+/// A level waits also for what it was drawn with so many frames ago: views may take turns.
+const RECENT: u32 = 8;
+
+/// So many passes are remembered, and those of the last frames.
+const MOST_PASSES: usize = 64;
+
+/// What may still be asked for in a frame.
+pub(super) struct Left {
+    new: usize,
+    known: usize,
+    /// All pipelines with lower numbers were there.
+    first_new: usize,
+}
+
+impl Left {
+    /// So many pipelines are there.
+    pub fn of(pipelines: usize) -> Self {
+        Self {
+            new: NEW_PER_FRAME,
+            known: KNOWN_PER_FRAME,
+            first_new: pipelines,
+        }
+    }
+
+    fn is_any(&self) -> bool {
+        self.new > 0 && self.known > 0
+    }
+
+    /// One was asked for; none, if it is not drawn there.
+    fn take(&mut self, pipeline: Option<CachedRenderPipelineId>) {
+        match pipeline.map(|pipeline| pipeline.id()) {
+            Some(number) if number >= self.first_new => {
+                self.first_new = number + 1;
+                self.new = self.new.saturating_sub(1);
+            }
+            _ => self.known = self.known.saturating_sub(1),
+        }
+    }
+}
+
+/// How far the pipelines of one level have come, in each pass that it is drawn in.
+#[derive(Default)]
+pub(super) struct Warmth {
+    passes: Vec<Pass>,
+    /// How many ways there are in which the level is drawn.
+    sets: usize,
+}
+
+struct Pass {
+    key: PassKey,
+    /// The first set whose pipeline was not asked for.
+    next: usize,
+    pipelines: Vec<CachedRenderPipelineId>,
+    /// Frames since it was last drawn in.
+    unseen: u32,
+}
+
+impl Warmth {
+    /// What views draw the level with in this frame. Of other passes it is remembered how far they have come.
+    pub fn begin(&mut self, passes: &[PassKey], sets: usize) {
+        self.sets = sets;
+        for pass in &mut self.passes {
+            pass.unseen = pass.unseen.saturating_add(1);
+        }
+        for &key in passes {
+            match self.passes.iter_mut().find(|pass| pass.key == key) {
+                Some(pass) => pass.unseen = 0,
+                None => self.passes.push(Pass {
+                    key,
+                    next: 0,
+                    pipelines: Vec::new(),
+                    unseen: 0,
+                }),
+            }
+        }
+        if self.passes.len() > MOST_PASSES {
+            self.passes.retain(|pass| pass.unseen < RECENT);
+        }
+    }
+
+    /// Asks for the pipelines of this frame's passes, as many as are left. `ask_for` gives those of some passes for a set, or nothing while its mesh
+    /// or its material is not there.
+    pub fn ask(
+        &mut self,
+        sets: &[DrawnSet],
+        left: &mut Left,
+        mut ask_for: impl FnMut(&DrawnSet, &[PassKey]) -> Option<Vec<Option<CachedRenderPipelineId>>>,
+    ) {
+        while left.is_any()
+            && let Some(next) = self.first_missing()
+            && let Some(set) = sets.get(next)
+        {
+            let passes = self.passes.iter_mut();
+            let passes: Vec<_> = passes.filter(|pass| pass.unseen == 0 && pass.next == next).collect();
+            let keys: Vec<_> = passes.iter().map(|pass| pass.key).collect();
+            let Some(pipelines) = ask_for(set, &keys) else {
+                return;
+            };
+            for (pass, pipeline) in passes.into_iter().zip(pipelines) {
+                left.take(pipeline);
+                pass.pipelines.extend(pipeline);
+                pass.next += 1;
+            }
+        }
+    }
+
+    /// The first set that was not asked for in each pass of this frame.
+    fn first_missing(&self) -> Option<usize> {
+        let seen = self.passes.iter().filter(|pass| pass.unseen == 0);
+        seen.map(|pass| pass.next).min()
+    }
+
+    /// Whether all that the level is drawn with is asked for, and changes no more.
+    pub fn is_ready(&self, is_final: impl Fn(CachedRenderPipelineId) -> bool) -> bool {
+        let mut recent = self.passes.iter().filter(|pass| pass.unseen < RECENT);
+        recent.all(|pass| pass.next >= self.sets && pass.pipelines.iter().all(|pipeline| is_final(*pipeline)))
+    }
+}

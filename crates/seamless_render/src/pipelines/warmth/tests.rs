@@ -1,0 +1,118 @@
+use bevy_asset::AssetId;
+use bevy_mesh::Mesh;
+use bevy_pbr::{MeshPipelineKey, StandardMaterial};
+
+use super::*;
+
+const HERE: PassKey = PassKey::Main(MeshPipelineKey::VIEW_PROJECTION_PERSPECTIVE);
+const THERE: PassKey = PassKey::Main(MeshPipelineKey::VIEW_PROJECTION_ORTHOGRAPHIC);
+
+fn sets(count: usize) -> Vec<DrawnSet> {
+    let set = DrawnSet {
+        mesh: AssetId::<Mesh>::invalid(),
+        material: AssetId::<StandardMaterial>::invalid().untyped(),
+        casts_shadows: false,
+        lightmap: None,
+        crossfades: false,
+    };
+    vec![set; count]
+}
+
+/// A frame with these passes, of which each pipeline is the `next` one; how many were asked for.
+fn frame(warmth: &mut Warmth, passes: &[PassKey], sets: &[DrawnSet], left: &mut Left, next: &mut usize) -> usize {
+    let before = *next;
+    warmth.begin(passes, sets.len());
+    warmth.ask(sets, left, |_, passes| {
+        let mut pipeline = || {
+            *next += 1;
+            Some(CachedRenderPipelineId::new(*next - 1))
+        };
+        Some(passes.iter().map(|_| pipeline()).collect())
+    });
+    *next - before
+}
+
+#[test]
+fn views_that_take_turns_do_not_begin_anew() {
+    let (sets, mut warmth, mut next) = (sets(NEW_PER_FRAME * 2 + 1), Warmth::default(), 0);
+    let mut frames = 0;
+    while frames == 0 || !warmth.is_ready(|_| true) {
+        let passes = if frames % 2 == 0 { [HERE] } else { [THERE] };
+        let mut left = Left::of(next);
+        frame(&mut warmth, &passes, &sets, &mut left, &mut next);
+        frames += 1;
+        assert!(frames < 100, "it is never ready");
+    }
+    assert_eq!(next, 2 * sets.len(), "each is asked for once");
+    assert_eq!(frames, 6, "three for each");
+    // Neither of the two may be missing, whoever looks now.
+    let is_of_there = |pipeline: CachedRenderPipelineId| (NEW_PER_FRAME..2 * NEW_PER_FRAME).contains(&pipeline.id());
+    warmth.begin(&[HERE], sets.len());
+    assert!(!warmth.is_ready(|pipeline| !is_of_there(pipeline)));
+    for _ in 0..RECENT {
+        warmth.begin(&[HERE], sets.len());
+    }
+    assert!(
+        warmth.is_ready(|pipeline| !is_of_there(pipeline)),
+        "nobody looks that way"
+    );
+}
+
+#[test]
+fn what_is_known_takes_no_place_of_what_is_new() {
+    let (sets, mut next) = (sets(3 * NEW_PER_FRAME), 0);
+    let mut left = Left::of(0);
+    let new = frame(&mut Warmth::default(), &[HERE], &sets, &mut left, &mut next);
+    assert_eq!(new, NEW_PER_FRAME);
+    // All are there already.
+    let mut left = Left::of(10_000);
+    let mut warmth = Warmth::default();
+    assert_eq!(
+        frame(&mut warmth, &[HERE], &sets, &mut left, &mut 0),
+        sets.len(),
+        "in one frame"
+    );
+    assert!(warmth.is_ready(|_| true));
+    assert_eq!(
+        frame(&mut Warmth::default(), &[HERE], &sets, &mut left, &mut 10_000),
+        NEW_PER_FRAME
+    );
+    // Another level asks for the same in that frame.
+    let (mut left, few) = (Left::of(0), &sets[..NEW_PER_FRAME - 1]);
+    for _ in 0..3 {
+        assert_eq!(
+            frame(&mut Warmth::default(), &[HERE], few, &mut left, &mut 0),
+            few.len()
+        );
+    }
+    // There is an end to it.
+    let many = vec![sets[0]; 2 * KNOWN_PER_FRAME];
+    let mut left = Left::of(10_000);
+    assert_eq!(
+        frame(&mut Warmth::default(), &[HERE], &many, &mut left, &mut 0),
+        KNOWN_PER_FRAME
+    );
+}
+
+#[test]
+fn a_level_waits_for_all_of_its_passes() {
+    let (sets, mut warmth, mut next) = (sets(2), Warmth::default(), 0);
+    warmth.begin(&[], sets.len());
+    assert!(warmth.is_ready(|_| false), "nobody looks");
+    warmth.begin(&[HERE], sets.len());
+    warmth.ask(&sets, &mut Left::of(0), |_, _| None);
+    assert!(!warmth.is_ready(|_| true), "its mesh is not there");
+    let asked = frame(&mut warmth, &[HERE, THERE], &sets, &mut Left::of(0), &mut next);
+    assert_eq!(asked, 4);
+    assert!(!warmth.is_ready(|pipeline| pipeline.id() != 3), "one is not compiled");
+    assert!(warmth.is_ready(|_| true));
+}
+
+#[test]
+fn passes_that_nobody_draws_in_are_forgotten_at_last() {
+    let (sets, mut warmth) = (sets(1), Warmth::default());
+    for bits in 0..1000 {
+        warmth.begin(&[PassKey::Main(MeshPipelineKey::from_bits_retain(bits))], sets.len());
+    }
+    assert!(warmth.passes.len() <= MOST_PASSES + 1);
+}
