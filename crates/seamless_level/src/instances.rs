@@ -116,6 +116,7 @@ impl AddedInstances {
         let id = self.next;
         self.next += 1;
         let name = entry.name.clone();
+        let said = self.of_manifest(said, &entry);
         self.changed.insert(name.clone());
         let instance = AddedInstance {
             id,
@@ -128,6 +129,18 @@ impl AddedInstances {
             },
         };
         self.all.insert(name, instance);
+    }
+
+    /// The same as an instance of a level of the manifest: the other instance that it is of may go.
+    fn of_manifest(&self, said: NewInstance, entry: &LevelEntry) -> NewInstance {
+        let Some(other) = self.all.get(&said.of) else {
+            return said;
+        };
+        NewInstance {
+            of: other.said.of.clone(),
+            bounds: entry.bounds.map(|(min, max)| (min.into(), max.into())),
+            ..said
+        }
     }
 
     /// Whether an instance of that name was added, to the world that is meant or to any; it may not be in its world's table yet.
@@ -196,7 +209,7 @@ impl Levels<'_, '_> {
     }
 
     /// All that were added and not removed, in the order of their names, each with its world: what a saved game keeps, and adds again when it is
-    /// loaded.
+    /// loaded. One that was placed [of](NewInstance::of) another instance is told as one of the manifest's level that both are of, with the bounds that it got by that.
     ///
     /// ```
     /// # use bevy_ecs::prelude::*;
@@ -208,11 +221,12 @@ impl Levels<'_, '_> {
     ///     saved.0 = levels.added_instances().cloned().collect();
     /// }
     ///
-    /// fn restore(added: On<Add, LevelTable>, saved: Res<Saved>, mut levels: Levels) -> Result {
-    ///     for house in &saved.0 {
+    /// fn restore(added: On<Add, LevelTable>, mut saved: ResMut<Saved>, mut levels: Levels) -> Result {
+    ///     // Once: it stays when the world's manifest is loaded again, and comes with the new table.
+    ///     for house in core::mem::take(&mut saved.0) {
     ///         // Entities have other numbers in another run.
     ///         let world = Some(added.event_target());
-    ///         levels.add_instance(NewInstance { world, ..house.clone() })?; // volumes or distances bring it
+    ///         levels.add_instance(NewInstance { world, ..house })?; // volumes or distances bring it
     ///     }
     ///     Ok(())
     /// }

@@ -19,7 +19,7 @@ use crate::{
     instances::{AddedInstances, NewInstance, sync_instances},
     late::{LateLevels, LevelLate, find_late},
     manifest::{WorldManifest, WorldManifestLoader},
-    requests::{LevelRequests, LevelWanted, Unheard, report_tickets, sync_wanted, tell_unknown},
+    requests::{LevelRequests, LevelWanted, report_tickets, sync_wanted, tell_unknown},
     retry::RetryPolicy,
     settings::LevelSettings,
     source::{SourceMotion, StreamingSource},
@@ -80,7 +80,6 @@ impl Plugin for SeamlessLevelPlugin {
             app.insert_resource(self.settings);
         }
         app.init_resource::<LevelRequests>()
-            .init_resource::<Unheard>()
             .init_resource::<InstanceIndex>()
             .init_resource::<SoftLinks>()
             .init_resource::<AddedInstances>()

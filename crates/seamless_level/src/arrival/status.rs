@@ -6,15 +6,16 @@ use bevy_ecs::{
     query::With,
     system::{Query, Res, SystemChangeTick, SystemParam},
 };
-use bevy_math::Vec3;
 use bevy_transform::components::GlobalTransform;
 
 use crate::{
-    requests::{LevelWanted, NamedRequest, RequestKind, Unheard},
+    requests::{LevelWanted, NamedRequest, RequestKind},
     select::Standing,
-    settings::LevelSettings,
     source::{SourceMotion, StreamingSource},
-    world::{EvenHidden, Level, LevelSelection, LevelState, LevelTable, SeamlessWorld, WorldError, WorldFailure},
+    world::{
+        EvenHidden, InstanceIndex, Level, LevelSelection, LevelState, LevelTable, SeamlessWorld, WorldError,
+        WorldFailure,
+    },
 };
 
 /// How many levels somebody waits for, and how many of them are there. Bytes are those of the levels' own packages, from the manifest, and
@@ -92,7 +93,7 @@ type Worlds<'w, 's> = Query<
 /// Tells whether what sources ask for is there: a system parameter, for loading screens for instance.
 ///
 /// It reads [`SourceMotion`]s, so that who is [teleported](SourceMotion::teleported) is not complete from that moment on, and [`StreamingSource`]s, so
-/// that only the worlds count that one [asks](StreamingSource::world), and [`LevelWanted`]. A system that teleports or changes somebody and asks has both in a
+/// that only the worlds count that one [asks](StreamingSource::world), [`LevelWanted`] and Bevy's [`GlobalTransform`]. A system that teleports or changes somebody and asks has both in a
 /// [`ParamSet`](bevy_ecs::system::ParamSet), or Bevy refuses it.
 ///
 /// ```
@@ -115,10 +116,18 @@ type Worlds<'w, 's> = Query<
 #[derive(SystemParam)]
 pub struct StreamingStatus<'w, 's> {
     worlds: Worlds<'w, 's>,
-    sources: Query<'w, 's, (Entity, &'static StreamingSource, &'static SourceMotion), With<GlobalTransform>>,
+    sources: Query<
+        'w,
+        's,
+        (
+            Entity,
+            &'static StreamingSource,
+            &'static SourceMotion,
+            &'static GlobalTransform,
+        ),
+    >,
     wanted: Query<'w, 's, Ref<'static, LevelWanted>, EvenHidden>,
-    settings: Res<'w, LevelSettings>,
-    unheard: Res<'w, Unheard>,
+    index: Option<Res<'w, InstanceIndex>>,
     ticks: SystemChangeTick,
 }
 
@@ -138,8 +147,8 @@ impl StreamingStatus<'_, '_> {
     pub fn progress(&self, source: Entity) -> StreamingProgress {
         let key = source.to_bits();
         let found = self.sources.get(source).ok();
-        let meant = found.and_then(|(_, source, _)| source.world);
-        let is_settling = found.is_some_and(|(_, _, motion)| motion.is_settling());
+        let meant = found.and_then(|(_, source, ..)| source.world);
+        let is_settling = found.is_some_and(|(_, _, motion, _)| motion.is_settling());
         let is_any_there = self.selections(meant).next().is_some();
         let mut progress = self.progress_of(key, meant);
         progress.is_pending |= is_settling || !is_any_there || !self.is_known(key, meant);
@@ -159,16 +168,20 @@ impl StreamingStatus<'_, '_> {
 
     /// Whether somebody has asked for something, or has come or gone elsewhere, since the last selection.
     fn is_any_unheard(&self) -> bool {
+        // Without it nobody hears.
+        let Some(unheard) = self.index.as_ref().map(|index| &index.unheard) else {
+            return false;
+        };
         let now = self.ticks.this_run();
-        self.unheard.is_any() || self.wanted.iter().any(|wanted| self.unheard.is_news(&wanted, now)) || {
-            let asking = self.sources.iter().filter(|(_, source, _)| {
-                let input = source.input(0, &GlobalTransform::IDENTITY, Vec3::ZERO);
-                source.is_followed(&self.settings) && input.is_usable()
-            });
-            asking
-                .into_iter()
-                .any(|(entity, source, motion)| motion.is_settling() || !self.is_known(entity.to_bits(), source.world))
-        }
+        let mut asking = self.sources.iter().filter(|(_, source, motion, place)| {
+            let input = source.input(0, place, motion.velocity());
+            source.enabled && (unheard.are_remote_followed() || !source.remote) && input.is_usable()
+        });
+        unheard.is_any()
+            || self.wanted.iter().any(|wanted| unheard.is_news(&wanted, now))
+            || asking.any(|(entity, source, motion, _)| {
+                motion.is_settling() || !self.is_known(entity.to_bits(), source.world)
+            })
     }
 
     /// Whether all that anybody asks for is there or has failed, in all worlds: sources, arrivals and requests. False while a world's manifest is

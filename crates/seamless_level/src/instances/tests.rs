@@ -234,6 +234,16 @@ fn what_was_added_is_told() {
     let world = Some(stage.world);
     let added = stage.ask(|levels| levels.added_instances().cloned().collect::<Vec<_>>());
     assert_eq!(added, [1, 2].map(|number| NewInstance { world, ..house(number) }));
+    // What is of another instance does not need that to come again.
+    let annex = NewInstance::new("annex", "house_2", Transform::from_xyz(7.0, 0.0, 0.0));
+    drop(add(&mut stage, annex.clone()).unwrap());
+    remove(&mut stage, "house_2").unwrap();
+    let added = stage.ask(|levels| levels.added_instances().cloned().collect::<Vec<_>>());
+    let of = "west".to_owned();
+    assert_eq!(
+        added,
+        [NewInstance { world, of, ..annex }, NewInstance { world, ..house(1) }]
+    );
 }
 
 #[test]

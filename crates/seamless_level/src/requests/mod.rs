@@ -34,7 +34,7 @@ use crate::{
     select::{EXPLICIT_PRIORITY, PRELOAD_PRIORITY},
     settings::LevelSettings,
     target::LevelTarget,
-    world::{EvenHidden, LevelState, LevelTable, SeamlessWorld, WorldFailure},
+    world::{EvenHidden, InstanceIndex, LevelState, LevelTable, SeamlessWorld, WorldFailure},
 };
 
 /// A request for a level that was refused.
@@ -121,7 +121,7 @@ pub struct Levels<'w, 's> {
     arrivals: ResMut<'w, Arrivals>,
     pub(crate) instances: ResMut<'w, AddedInstances>,
     pub(crate) settings: Res<'w, LevelSettings>,
-    unheard: Res<'w, Unheard>,
+    index: Res<'w, InstanceIndex>,
     states: LevelStates<'w, 's>,
     pending: Pending<'w, 's>,
 }
@@ -144,7 +144,8 @@ impl Levels<'_, '_> {
         self.ask(LevelRequest::new(level, target))
     }
 
-    /// As [`request`](Self::request), to one [world](LevelRequest::world) or with another [priority](LevelRequest::priority).
+    /// As [`request`](Self::request), to one [world](LevelRequest::world) or with another [priority](LevelRequest::priority). If a world that is still to come is meant and has no
+    /// such level, but another one has, only the ticket [tells](LevelTicket::result).
     ///
     /// # Errors
     /// When no world that is meant has such a level, or too many are requested.
@@ -185,7 +186,7 @@ impl Levels<'_, '_> {
     fn ticket(&mut self, request: NamedRequest, target: LevelTarget) -> Result<LevelTicket, RequestError> {
         let level = request.level.clone();
         let awaited = self.requests.add_awaited(request, self.settings.max_requests)?;
-        self.unheard.note();
+        self.index.unheard.note();
         Ok(LevelTicket::new(&level, target, awaited, self.requests.returns()))
     }
 
@@ -225,7 +226,7 @@ impl Levels<'_, '_> {
             return self.check(level, None).map(drop);
         }
         self.requests.release(level);
-        self.unheard.note();
+        self.note_changes();
         Ok(())
     }
 
@@ -233,7 +234,7 @@ impl Levels<'_, '_> {
     /// [`LevelWanted`](crate::LevelWanted) hold as long as they are there.
     pub fn release_all(&mut self) {
         self.requests.release_all();
-        self.unheard.note();
+        self.note_changes();
     }
 
     /// Tries a level again that failed and is still wanted; does nothing to any other level.
@@ -245,7 +246,7 @@ impl Levels<'_, '_> {
         let mut found = self.states.tables.iter().filter_map(|(_, table)| table.get(level));
         if found.any(|other| other.state() == LevelState::Failed) {
             self.requests.retry(level);
-            self.unheard.note();
+            self.note_changes();
         }
         Ok(())
     }
@@ -255,7 +256,7 @@ impl Levels<'_, '_> {
     /// [gone](crate::StreamingResult::Gone) at once.
     #[must_use = "when it is dropped, what was prepared is let go of"]
     pub fn prepare(&mut self, point: ArrivalPoint) -> Arrival {
-        self.unheard.note();
+        self.index.unheard.note();
         self.arrivals.add(point, self.settings.max_requests)
     }
 
@@ -278,7 +279,7 @@ impl Levels<'_, '_> {
     fn stand(&mut self, level: &str, kind: RequestKind) -> Result<(), RequestError> {
         let is_known = self.check(level, None)?;
         self.requests.stand(named(level, kind), self.settings.max_requests)?;
-        self.unheard.note();
+        self.note_changes();
         self.note_unknown(level, is_known);
         Ok(())
     }
@@ -307,6 +308,13 @@ impl Levels<'_, '_> {
     /// Whether levels may come that nobody knows of yet.
     pub(crate) fn may_more_come(&self) -> bool {
         self.states.tables.is_empty() || is_any_coming(&self.pending)
+    }
+
+    /// Whoever asks for what is asked for already, in each frame for instance, asks for nothing.
+    fn note_changes(&self) {
+        if self.requests.has_changes() {
+            self.index.unheard.note();
+        }
     }
 
     fn note_unknown(&mut self, level: &str, is_known: bool) {

@@ -1,7 +1,7 @@
 //! What the app asks for, by level name. See [`LevelRequests`].
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -30,6 +30,9 @@ pub(crate) struct NamedRequest {
     pub instance: Option<u64>,
 }
 
+/// So many tickets are looked at in a frame: there may be tens of thousands, whose levels take their time.
+const LOOKED_AT: usize = 256;
+
 /// Of so many names it is told that no world has a level of that name.
 const TOLD: usize = 1_024;
 
@@ -44,7 +47,9 @@ pub(crate) struct LevelRequests {
     /// Those of entities.
     wanted: EntityHashMap<Vec<RequestId>>,
     /// Who waits for what tickets ask for, until that has ended.
-    awaited: HashMap<RequestId, Promise>,
+    awaited: BTreeMap<RequestId, Promise>,
+    /// The one of them that is looked at next.
+    next_awaited: RequestId,
     /// The requests before this one were heard by a selection.
     heard: RequestId,
     /// Entities that want more than there was room for.
@@ -67,7 +72,8 @@ impl Default for LevelRequests {
             by_level: HashMap::new(),
             standing: HashMap::new(),
             wanted: EntityHashMap::default(),
-            awaited: HashMap::new(),
+            awaited: BTreeMap::new(),
+            next_awaited: RequestId(0),
             heard: RequestId(0),
             refused: EntityHashSet::default(),
             next: 0,
@@ -167,18 +173,25 @@ impl LevelRequests {
         Ok((id, outcome))
     }
 
-    /// Looks at what tickets wait for, as far as a selection has heard of it; what has ended is not looked at any more.
+    /// Looks at what tickets wait for, as far as a selection has heard of it: at so many in a frame at most, in turn. What has ended is not looked at any more.
     pub fn look_at_awaited(&mut self, mut look: impl FnMut(&NamedRequest, &mut Promise)) {
-        let Self {
-            awaited, all, heard, ..
-        } = self;
-        awaited.retain(|id, promise| {
-            let Some(request) = all.get(id) else { return false };
-            if id < heard {
+        if self.awaited.len() <= LOOKED_AT {
+            self.next_awaited = RequestId(0);
+        }
+        for _ in 0..self.awaited.len().min(LOOKED_AT) {
+            let mut later = self.awaited.range_mut(self.next_awaited..self.heard);
+            let Some((&id, promise)) = later.next() else {
+                self.next_awaited = RequestId(0);
+                continue;
+            };
+            self.next_awaited = RequestId(id.0 + 1);
+            if let Some(request) = self.all.get(&id) {
                 look(request, promise);
             }
-            !promise.is_over()
-        });
+            if promise.is_over() || !self.all.contains_key(&id) {
+                self.awaited.remove(&id);
+            }
+        }
     }
 
     fn insert(&mut self, request: NamedRequest) -> RequestId {

@@ -2,20 +2,19 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use bevy_ecs::{
-    change_detection::{DetectChanges, Ref, Tick},
-    resource::Resource,
-};
+use bevy_ecs::change_detection::{DetectChanges, Ref, Tick};
 
 /// Whether anybody has asked for anything since the last selection: until it was heard, nobody knows what is to come.
 ///
 /// Everybody notes it in here and nobody needs it for himself, so that a system may ask for levels and for the
 /// [status](crate::StreamingStatus).
-#[derive(Resource, Default)]
+#[derive(Default)]
 pub(crate) struct Unheard {
     is_any: AtomicBool,
     /// When entities that [want](super::LevelWanted) something were last heard.
     wanted: AtomicU32,
+    /// As the [settings](crate::LevelSettings::follow_remote) were then.
+    are_remote_followed: AtomicBool,
 }
 
 impl Unheard {
@@ -24,14 +23,19 @@ impl Unheard {
         self.is_any.store(true, Ordering::Relaxed);
     }
 
-    /// All that was asked for has been heard.
-    pub fn clear(&self) {
+    /// All that was asked for has been heard, also by remote sources if they are followed.
+    pub fn clear(&self, are_remote_followed: bool) {
         self.is_any.store(false, Ordering::Relaxed);
+        self.are_remote_followed.store(are_remote_followed, Ordering::Relaxed);
     }
 
     /// All that entities want is heard, as of now.
     pub fn hear_wanted(&self, now: Tick) {
         self.wanted.store(now.get(), Ordering::Relaxed);
+    }
+
+    pub fn are_remote_followed(&self) -> bool {
+        self.are_remote_followed.load(Ordering::Relaxed)
     }
 
     pub fn is_any(&self) -> bool {

@@ -13,8 +13,12 @@ use bevy_log::error;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_asset::{InHiddenLevel, StreamingClock};
 
-use super::{LevelRequests, NamedRequest, RequestKind, Unheard, urgency};
-use crate::{select::MAX_SOURCE_PRIORITY, settings::LevelSettings, world::EvenHidden};
+use super::{LevelRequests, NamedRequest, RequestKind, urgency};
+use crate::{
+    select::MAX_SOURCE_PRIORITY,
+    settings::LevelSettings,
+    world::{EvenHidden, InstanceIndex},
+};
 
 /// An entity that wants levels, for as long as it has this component: a quest, a time of day, a team.
 ///
@@ -72,10 +76,10 @@ pub(crate) fn sync_wanted(
     mut requests: ResMut<LevelRequests>,
     settings: Res<LevelSettings>,
     clock: Res<StreamingClock>,
-    (unheard, ticks): (Res<Unheard>, SystemChangeTick),
+    (index, ticks): (Res<InstanceIndex>, SystemChangeTick),
 ) {
     let _time = clock.measure("levels that entities want");
-    unheard.hear_wanted(ticks.this_run());
+    index.unheard.hear_wanted(ticks.this_run());
     let requests = requests.bypass_change_detection();
     // Whoever has another one by now goes on with that.
     for entity in removed.read().filter(|entity| !all.contains(*entity)) {

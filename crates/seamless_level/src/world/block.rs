@@ -1,6 +1,6 @@
 //! Frames that wait: [`block_on_levels`].
 
-use bevy_ecs::{query::QueryState, system::Query, world::World};
+use bevy_ecs::{change_detection::DetectChangesMut, query::QueryState, system::Query, world::World};
 use bevy_log::warn;
 use seamless_asset::{BlockingLoads, InstanceId};
 
@@ -17,23 +17,27 @@ pub(crate) fn is_anybody_blocked(selections: Query<&LevelSelection, EvenHidden>)
 /// any other is, and no frame waits for it again while it is [tried again](crate::RetryPolicy): a disk that hangs would stop one frame after another.
 pub(crate) fn block_on_levels(
     world: &mut World,
-    worlds: &mut QueryState<(&'static LevelTable, &'static LevelSelection), EvenHidden>,
+    worlds: &mut QueryState<(&'static mut LevelTable, &'static LevelSelection), EvenHidden>,
 ) {
-    let missing = worlds.iter(world).flat_map(|(table, selection)| {
-        let levels = selection.selector.plan().block.iter();
-        levels.filter_map(|level| {
-            let level = table.at(*level).filter(|level| level.failures_in_row == 0)?;
+    let mut missing: Vec<(InstanceId, Option<String>)> = Vec::new();
+    for (mut table, selection) in worlds.iter_mut(world) {
+        let levels = &mut table.bypass_change_detection().levels;
+        for level in &selection.selector.plan().block {
+            let Some(level) = levels.get_mut(*level).filter(|level| !level.was_waited_for) else {
+                continue;
+            };
+            let Some(id) = level.instance else { continue };
+            // One that is loaded is only shown: nothing has to be read for it.
             let is_loaded = matches!(level.state(), LevelState::Hidden | LevelState::Visible);
-            Some((level.instance?, (!is_loaded).then(|| level.name().to_owned())))
-        })
-    });
-    // One that is loaded is only shown: nothing has to be read for it.
-    let missing: Vec<(InstanceId, Option<String>)> = missing.collect();
+            level.was_waited_for = !is_loaded;
+            missing.push((id, (!is_loaded).then(|| level.name().to_owned())));
+        }
+    }
     for (id, unloaded) in missing {
         if let Some(name) = unloaded {
             warn!(
                 "the frame waits for level `{name}`: a source is inside of a volume of it with `VolumeMode::BlockUntilLoaded`; a larger volume with \
-             `Load` around that, or `Levels::prepare`, has it ready before"
+                 `Load` around that, or `Levels::prepare`, has it ready before"
             );
         }
         // The pipeline writes it down as an event.

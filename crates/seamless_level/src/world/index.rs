@@ -5,9 +5,15 @@ use std::collections::HashMap;
 use bevy_ecs::{entity::Entity, resource::Resource};
 use seamless_asset::InstanceId;
 
+use crate::requests::Unheard;
+
 /// The level that an instance belongs to, for all instances that this crate asked for and that are not gone yet.
 #[derive(Resource, Default)]
-pub(crate) struct InstanceIndex(HashMap<InstanceId, Owner>);
+pub(crate) struct InstanceIndex {
+    owners: HashMap<InstanceId, Owner>,
+    /// Here, and in no resource of its own: whoever asks for levels has this one in no other way than to look at it.
+    pub unheard: Unheard,
+}
 
 /// The level that an instance belongs to.
 #[derive(Debug)]
@@ -30,23 +36,23 @@ pub(crate) enum Owner {
 
 impl InstanceIndex {
     pub fn insert(&mut self, id: InstanceId, world: Entity, level: u32) {
-        self.0.insert(id, Owner::Level { world, level });
+        self.owners.insert(id, Owner::Level { world, level });
     }
 
     pub fn orphan(&mut self, id: InstanceId, world: Entity, name: String) {
-        self.0.insert(id, Owner::Orphan { world, name });
+        self.owners.insert(id, Owner::Orphan { world, name });
     }
 
     pub fn get(&self, id: InstanceId) -> Option<&Owner> {
-        self.0.get(&id)
+        self.owners.get(&id)
     }
 
     pub fn remove(&mut self, id: InstanceId) -> Option<Owner> {
-        self.0.remove(&id)
+        self.owners.remove(&id)
     }
 
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.owners.len()
     }
 }

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     arrival::Arrivals,
     late::LateLevels,
-    requests::{LevelRequests, RequestId, RequestKind, Unheard},
+    requests::{LevelRequests, RequestId, RequestKind},
     select::{LevelInput, Presence, RequestKey, Selector, SourceInput, VolumeKey},
     settings::LevelSettings,
     source::{GatheredSources, SourceMotion, StreamingSource},
@@ -368,7 +368,7 @@ pub(crate) fn select_levels(
     mut now: Now,
     mut inputs: Local<GatheredSources>,
     (mut urgency, mut viewpoints): (ResMut<StreamingUrgency>, ResMut<Viewpoints>),
-    (late, unheard): (Res<LateLevels>, Res<Unheard>),
+    late: Res<LateLevels>,
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure("selecting levels");
@@ -398,7 +398,7 @@ pub(crate) fn select_levels(
         }
     }
     requests.clear_changes();
-    unheard.clear();
+    pipeline.index.unheard.clear(sources.settings.follow_remote);
     urgency.set_if_neq(StreamingUrgency { arrival });
 }
 

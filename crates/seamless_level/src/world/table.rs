@@ -2,7 +2,6 @@
 
 mod added;
 mod leave;
-mod reflected;
 
 use core::{cell::RefCell, time::Duration};
 use std::{
@@ -11,8 +10,8 @@ use std::{
 };
 
 use bevy_asset::{AssetId, AssetPath};
-use bevy_ecs::{component::Component, entity::Entity, reflect::ReflectComponent};
-use bevy_reflect::{Reflect, ReflectFromReflect};
+use bevy_ecs::{component::Component, entity::Entity};
+use bevy_reflect::Reflect;
 use seamless_asset::{InstanceData, InstanceId, InstancePath, InstanceRequest, LoadError, LoadState};
 
 use super::{
@@ -55,6 +54,8 @@ pub struct Level {
     pub(super) failures: u32,
     /// How often it failed since it was there, was not wanted, or was asked to be tried again.
     pub(super) failures_in_row: u32,
+    /// A frame has waited for it since then.
+    pub(super) was_waited_for: bool,
     pub(super) retry_in: Option<Duration>,
     #[reflect(ignore)]
     pub(super) error: Option<Arc<LoadError>>,
@@ -188,6 +189,7 @@ impl Level {
             left: 0,
             failures: 0,
             failures_in_row: 0,
+            was_waited_for: false,
             retry_in: None,
             error: None,
             is_removed: false,
@@ -230,6 +232,7 @@ impl Level {
     /// It came, or is not wanted, or is tried anew: what was is forgotten.
     pub(super) fn forget_failures(&mut self) {
         self.failures_in_row = 0;
+        self.was_waited_for = false;
         self.retry_in = None;
     }
 
@@ -255,8 +258,8 @@ impl Level {
 ///
 /// `Changed<LevelTable>` is true in frames in which a level's state changed.
 ///
-/// Inspectors and remote tools see its levels by reflection, `levels.all[0].state` for instance, and are not to change them. No scene can bring one: a
-/// clone of the entity has none, and in the place of one that comes from a file, the world is built anew.
+/// Inspectors see its levels by reflection, `levels.all[0].state` for instance, and are not to change them. It is in no scene that is saved of the entity, and no
+/// clone of that has one.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;
@@ -271,7 +274,7 @@ impl Level {
 /// ```
 #[derive(Component, Reflect, Debug)]
 #[component(on_discard = leave::leave_all, clone_behavior = Ignore)]
-#[reflect(Component, FromReflect, from_reflect = false)]
+#[reflect(from_reflect = false)]
 pub struct LevelTable {
     #[reflect(ignore)]
     pub(super) manifest: AssetId<WorldManifest>,
