@@ -12,6 +12,17 @@ fn instance(number: u64) -> InstanceId {
     InstanceId::from_reflect(&fields).expect("it is a number")
 }
 
+/// What is drawn with assets that are not there.
+pub(super) fn set() -> DrawnSet {
+    DrawnSet {
+        mesh: AssetId::<Mesh>::invalid(),
+        material: AssetId::<StandardMaterial>::invalid().untyped(),
+        casts_shadows: false,
+        lightmap: None,
+        crossfades: false,
+    }
+}
+
 fn level(sets: Vec<DrawnSet>) -> Watched {
     Watched {
         is_ready: true,
@@ -24,13 +35,7 @@ fn level(sets: Vec<DrawnSet>) -> Watched {
 
 #[test]
 fn on_another_device_no_pipeline_is_compiled() {
-    let set = DrawnSet {
-        mesh: AssetId::<Mesh>::invalid(),
-        material: AssetId::<StandardMaterial>::invalid().untyped(),
-        casts_shadows: false,
-        lightmap: None,
-        crossfades: false,
-    };
+    let set = set();
     let [drawn, bare] = [1, 2].map(instance);
     let gate = PipelineGate::default();
     gate.lock().levels.insert(drawn, level(vec![set]));

@@ -1,21 +1,13 @@
-use bevy_asset::AssetId;
-use bevy_mesh::Mesh;
-use bevy_pbr::{MeshPipelineKey, StandardMaterial};
+use bevy_pbr::MeshPipelineKey;
 
 use super::*;
+use crate::pipelines::tests::set;
 
 const HERE: PassKey = PassKey::Main(MeshPipelineKey::VIEW_PROJECTION_PERSPECTIVE);
 const THERE: PassKey = PassKey::Main(MeshPipelineKey::VIEW_PROJECTION_ORTHOGRAPHIC);
 
 fn sets(count: usize) -> Vec<DrawnSet> {
-    let set = DrawnSet {
-        mesh: AssetId::<Mesh>::invalid(),
-        material: AssetId::<StandardMaterial>::invalid().untyped(),
-        casts_shadows: false,
-        lightmap: None,
-        crossfades: false,
-    };
-    vec![set; count]
+    vec![set(); count]
 }
 
 /// A frame with these passes, of which each pipeline is the `next` one; how many were asked for.
