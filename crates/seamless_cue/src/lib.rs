@@ -20,6 +20,7 @@ mod actor;
 #[doc(hidden)]
 pub mod bench_support;
 mod config;
+mod counters;
 mod cue;
 mod debug;
 mod engine;

@@ -6,11 +6,14 @@ mod tests;
 use core::time::Duration;
 
 use bevy_app::App;
-use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, DiagnosticsStore, RegisterDiagnostic};
+use bevy_diagnostic::{DiagnosticPath, Diagnostics, DiagnosticsStore};
 use bevy_ecs::{reflect::ReflectResource, resource::Resource, schedule::IntoScheduleConfigs, system::Res};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
-use crate::plugin::{CueSystems, PlayCues};
+use crate::{
+    counters::{self, Counter, counts},
+    plugin::{CueSystems, PlayCues},
+};
 
 /// What became of cues since the app started. Each cue that was fired is counted in one of the others, once its way has come to its end. Each number is a
 /// diagnostic, `seamless/cues/` and its name, where cues are played.
@@ -74,37 +77,22 @@ pub struct CueStats {
     pub instances_made: u64,
 }
 
-/// A number of [`CueStats`]: its field, its path, its unit, and where it is.
-type Counter = (&'static str, DiagnosticPath, &'static str, fn(&CueStats) -> f64);
-
-const fn counter(field: &'static str, path: &'static str, unit: &'static str, value: fn(&CueStats) -> f64) -> Counter {
-    (field, DiagnosticPath::const_new(path), unit, value)
-}
-
-/// Those that count something.
-macro_rules! counts {
-    ($($field:ident)*) => {
-        [$(counter(
-            stringify!($field),
-            concat!("seamless/cues/", stringify!($field)),
-            "",
-            |stats| stats.$field as f64,
-        )),*]
-    };
-}
-
 /// All of them but the next; a test looks for the one that is missing.
-static COUNTS: [Counter; 26] = counts! {
+static COUNTS: [Counter<CueStats>; 26] = counts! {
+    "seamless/cues/":
     fired played replayed deferred waiting waiting_peak active suppressed culled unknown ignored
     expired cancelled vain_removals repeated dead failed refused merged postponed loads
     blocking_loads failed_loads unloaded full_pools instances_made
 };
 
-static LONGEST_WAIT: Counter = counter("longest_wait", "seamless/cues/longest_wait", " ms", |stats| {
-    stats.longest_wait.as_secs_f64() * 1e3
-});
+static LONGEST_WAIT: Counter<CueStats> = Counter {
+    field: "longest_wait",
+    path: DiagnosticPath::const_new("seamless/cues/longest_wait"),
+    suffix: " ms",
+    value: |stats| stats.longest_wait.as_secs_f64() * 1e3,
+};
 
-fn counters() -> impl Iterator<Item = &'static Counter> {
+fn all() -> impl Iterator<Item = &'static Counter<CueStats>> {
     COUNTS.iter().chain([&LONGEST_WAIT])
 }
 
@@ -113,14 +101,10 @@ pub(crate) fn add_diagnostics(app: &mut App) {
     if !app.world().contains_resource::<DiagnosticsStore>() {
         return;
     }
-    for (_, path, unit, _) in counters() {
-        app.register_diagnostic(Diagnostic::new(path.clone()).with_suffix(*unit));
-    }
+    counters::register(app, all());
     app.add_systems(PlayCues, write_diagnostics.after(CueSystems::Play));
 }
 
 fn write_diagnostics(stats: Res<CueStats>, mut diagnostics: Diagnostics) {
-    for (_, path, _, value) in counters() {
-        diagnostics.add_measurement(path, || value(&stats));
-    }
+    counters::write(&*stats, all(), &mut diagnostics);
 }

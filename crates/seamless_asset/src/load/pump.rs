@@ -19,8 +19,8 @@ mod singles;
 mod sliced;
 mod start;
 mod target;
+mod trace;
 mod turns;
-mod under_way;
 mod waiting;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -37,7 +37,7 @@ pub(crate) use self::lost::{LostRoots, note_lost_root};
 pub(crate) use self::reload::keep_ticks_valid;
 use self::{
     coming::Coming, frame::Frames, gates::LevelGates, in_flight::InFlight, objects::ObjectRequests, reload::Reload,
-    singles::Singles, sliced::Sweeps, under_way::UnderWay, waiting::Waiting,
+    singles::Singles, sliced::Sweeps, waiting::Waiting,
 };
 
 use super::{
@@ -86,7 +86,6 @@ pub(crate) struct Pipeline {
     stalls: Stalls,
     arrivals: Arrivals,
     in_flight: InFlight,
-    under_way: UnderWay,
     gate_clock: GateClock,
     costs: CostModel,
     events: Vec<InstanceEvent>,
@@ -135,7 +134,6 @@ impl Pipeline {
             blocking: None,
             arrivals: Arrivals::default(),
             in_flight: InFlight::default(),
-            under_way: UnderWay::default(),
             gate_clock: GateClock::default(),
             costs: CostModel::default(),
             events: Vec::new(),

@@ -1,13 +1,14 @@
 //! What effects and abilities do, in numbers. See [`AbilityStats`].
 
 use bevy_app::App;
-use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
+use bevy_diagnostic::Diagnostics;
 use bevy_ecs::{entity::Entity, reflect::ReflectResource, resource::Resource, system::ResMut};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 use super::AbilityOutput;
 use crate::{
     GameplayTag, TagSet,
+    counters::{self, Counter, counts},
     effect::{Output, Outputs},
 };
 
@@ -68,60 +69,20 @@ impl AbilityStats {
     }
 }
 
-/// A number of [`AbilityStats`]: its field, its path, and where it is.
-type Counter = (&'static str, DiagnosticPath, fn(&AbilityStats) -> f64);
-
-const fn counter(field: &'static str, path: &'static str, value: fn(&AbilityStats) -> f64) -> Counter {
-    (field, DiagnosticPath::const_new(path), value)
-}
-
 /// All of them; a test looks for the one that is missing.
-pub(super) static COUNTERS: [Counter; 12] = [
-    counter("active_effects", "seamless/abilities/active_effects", |stats| {
-        stats.active_effects as f64
-    }),
-    counter("effects_applied", "seamless/abilities/effects_applied", |stats| {
-        stats.effects_applied as f64
-    }),
-    counter("effects_refused", "seamless/abilities/effects_refused", |stats| {
-        stats.effects_refused as f64
-    }),
-    counter("periods", "seamless/abilities/periods", |stats| stats.periods as f64),
-    counter("periods_dropped", "seamless/abilities/periods_dropped", |stats| {
-        stats.periods_dropped as f64
-    }),
-    counter("unsettled", "seamless/abilities/unsettled", |stats| {
-        stats.unsettled as f64
-    }),
-    counter("granted_abilities", "seamless/abilities/granted_abilities", |stats| {
-        stats.granted_abilities as f64
-    }),
-    counter("activations", "seamless/abilities/activations", |stats| {
-        stats.activations as f64
-    }),
-    counter(
-        "activations_refused",
-        "seamless/abilities/activations_refused",
-        |stats| stats.activations_refused as f64,
-    ),
-    counter("cues", "seamless/abilities/cues", |stats| stats.cues as f64),
-    counter("pending_grants", "seamless/abilities/pending_grants", |stats| {
-        stats.pending_grants as f64
-    }),
-    counter("put_off", "seamless/abilities/put_off", |stats| stats.put_off as f64),
-];
+pub(super) static COUNTERS: [Counter<AbilityStats>; 12] = counts! {
+    "seamless/abilities/":
+    active_effects effects_applied effects_refused periods periods_dropped unsettled
+    granted_abilities activations activations_refused cues pending_grants put_off
+};
 
 pub(super) fn register(app: &mut App) {
-    for (_, path, _) in &COUNTERS {
-        app.register_diagnostic(Diagnostic::new(path.clone()));
-    }
+    counters::register(app, COUNTERS.iter());
 }
 
 /// Writes the diagnostics, and begins to count anew.
 pub(super) fn roll_stats(mut stats: ResMut<AbilityStats>, mut diagnostics: Diagnostics) {
-    for (_, path, value) in &COUNTERS {
-        diagnostics.add_measurement(path, || value(&stats));
-    }
+    counters::write(&*stats, COUNTERS.iter(), &mut diagnostics);
     *stats = AbilityStats {
         active_effects: stats.active_effects,
         granted_abilities: stats.granted_abilities,

@@ -9,10 +9,10 @@ fn every_number_is_a_diagnostic() {
     let stats = CueStats::default();
     let stats: &dyn Struct = &stats;
     let fields = (0..stats.field_len()).filter_map(|index| stats.name_at(index));
-    let counted = counters().map(|(field, ..)| *field);
+    let counted = all().map(|counter| counter.field);
     assert_eq!(counted.collect::<BTreeSet<_>>(), fields.collect::<BTreeSet<_>>());
-    assert_eq!(counters().count(), stats.field_len(), "each once");
-    for (field, path, ..) in counters() {
+    assert_eq!(all().count(), stats.field_len(), "each once");
+    for Counter { field, path, .. } in all() {
         assert_eq!(path.as_str(), format!("seamless/cues/{field}"));
     }
 }
@@ -35,7 +35,7 @@ fn no_number_is_told_in_place_of_another() {
             stats.longest_wait = Duration::from_millis(number as u64);
         }
     }
-    for (field, _, _, value) in counters() {
+    for Counter { field, value, .. } in all() {
         let number = names.iter().position(|name| name == field);
         assert_eq!(Some(value(&stats)), number.map(|number| number as f64), "{field}");
     }

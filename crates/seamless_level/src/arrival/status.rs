@@ -175,7 +175,7 @@ impl StreamingStatus<'_, '_> {
         let now = self.ticks.this_run();
         let mut asking = self.sources.iter().filter(|(_, source, motion, place)| {
             let input = source.input(0, place, motion.velocity());
-            source.enabled && (unheard.are_remote_followed() || !source.remote) && input.is_usable()
+            source.asks(&input, unheard.are_remote_followed())
         });
         unheard.is_any()
             || self.wanted.iter().any(|wanted| unheard.is_news(&wanted, now))

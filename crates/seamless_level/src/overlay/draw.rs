@@ -154,11 +154,6 @@ pub(super) fn bounds(
     }
 }
 
-/// Whether a source asks for levels, if its world is there.
-pub(super) fn is_asking(source: &StreamingSource, input: &SourceInput, settings: &LevelSettings) -> bool {
-    source.is_followed(settings) && input.is_usable()
-}
-
 pub(super) fn sources(
     sources: Query<(&StreamingSource, Option<&SourceMotion>, &GlobalTransform)>,
     worlds: Query<(Entity, Option<&DistanceStreaming>), (With<LevelTable>, EvenHidden)>,
@@ -176,7 +171,7 @@ pub(super) fn sources(
             .iter()
             .filter(|(world, _)| source.world.is_none_or(|meant| meant == *world))
             .peekable();
-        let asks = is_asking(source, &input, &settings) && asked.peek().is_some();
+        let asks = source.asks(&input, settings.follow_remote) && asked.peek().is_some();
         let color = if asks { Color::WHITE } else { GREY };
         seen(&mut gizmos, at, input.shape, input.look, color);
         if !asks {

@@ -13,7 +13,7 @@ use bevy_math::Vec3;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use bevy_transform::components::{GlobalTransform, Transform};
 
-use crate::{select::SourceInput, settings::LevelSettings, target::LevelTarget};
+use crate::{select::SourceInput, target::LevelTarget};
 
 /// For how many seconds a source looks ahead, when nothing else is said.
 pub const DEFAULT_AHEAD: f32 = 1.0;
@@ -102,9 +102,14 @@ impl Default for StreamingSource {
 }
 
 impl StreamingSource {
-    /// Whether this machine looks where it is.
-    pub(crate) fn is_followed(&self, settings: &LevelSettings) -> bool {
-        self.enabled && (settings.follow_remote || !self.remote)
+    /// Whether this machine looks where it is, which may [follow](crate::LevelSettings::follow_remote) players of others.
+    pub(crate) fn is_followed(&self, follow_remote: bool) -> bool {
+        self.enabled && (follow_remote || !self.remote)
+    }
+
+    /// Whether it asks for levels, as the selection sees it.
+    pub(crate) fn asks(&self, input: &SourceInput, follow_remote: bool) -> bool {
+        self.is_followed(follow_remote) && input.is_usable()
     }
 
     /// The source as the selection sees it.

@@ -327,7 +327,7 @@ impl Sources<'_, '_> {
     fn gather(&mut self, (now, ago): (f64, f64), are_places_known: bool, inputs: &mut GatheredSources) {
         inputs.clear();
         for (entity, source, propagated, mut motion) in &mut self.sources {
-            if !source.is_followed(&self.settings) {
+            if !source.is_followed(self.settings.follow_remote) {
                 continue;
             }
             let place = are_places_known

@@ -1,6 +1,13 @@
 //! How much is under way. See [`InFlight`].
 
-use crate::load::tasks::{Finished, JobOwner, MAX_LOADS, Task};
+use std::sync::Arc;
+
+use bevy_asset::AssetPath;
+
+use crate::load::{
+    Progress,
+    tasks::{Finished, JobOwner, MAX_LOADS, Task},
+};
 
 /// What a request for a package counts, beside one that is read by itself, such as a mip of a texture: that is a single read, and few of them
 /// would never fill what a disk can give at once. What it needs of other packages counts nothing: those take turns by their ranks, and a level with dozens or hundreds of them must
@@ -9,12 +16,14 @@ const PACKAGE: usize = 4;
 const PART: usize = 1;
 
 /// Tasks that have been started and have not come back, and what they count together. Not those of blocking loads.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct InFlight {
     tasks: usize,
     /// Those that count.
     turns: usize,
     shares: usize,
+    /// The packages among them.
+    packages: Vec<(AssetPath<'static>, Arc<Progress>)>,
 }
 
 impl InFlight {
@@ -34,6 +43,9 @@ impl InFlight {
         self.tasks += 1;
         self.turns += usize::from(share > 0);
         self.shares += share;
+        if let Task::Package(job, _) = task {
+            self.packages.push((job.path.clone(), job.progress.clone()));
+        }
     }
 
     pub fn end(&mut self, finished: &Finished) {
@@ -41,6 +53,17 @@ impl InFlight {
         self.tasks = self.tasks.saturating_sub(1);
         self.turns = self.turns.saturating_sub(usize::from(share > 0));
         self.shares = self.shares.saturating_sub(share);
+        if let Finished::Package(finished) = finished {
+            let is_it = |(_, progress): &(_, Arc<Progress>)| Arc::ptr_eq(progress, &finished.progress);
+            if let Some(place) = self.packages.iter().position(is_it) {
+                self.packages.swap_remove(place);
+            }
+        }
+    }
+
+    /// The packages that have not come back, and how far they are.
+    pub fn packages(&self) -> &[(AssetPath<'static>, Arc<Progress>)] {
+        &self.packages
     }
 
     /// How many tasks have not come back.
@@ -76,6 +99,7 @@ mod tests {
             tasks: 1,
             turns: 1,
             shares: 1,
+            ..InFlight::default()
         };
         assert!(
             full.has_room(part, 1) && !full.has_room(package, 1),
@@ -86,6 +110,7 @@ mod tests {
             tasks: 4,
             turns: 4,
             shares: 4,
+            ..InFlight::default()
         };
         assert!(full.is_full(1));
         full.end(&Finished::Bulk(FinishedSingle {
@@ -102,6 +127,7 @@ mod tests {
             tasks: MAX_LOADS,
             turns: MAX_LOADS,
             shares: MAX_LOADS,
+            ..InFlight::default()
         };
         assert!(many.is_full(usize::MAX));
     }

@@ -31,7 +31,6 @@ impl Pipeline {
         let start = Instant::now();
         while let Some(finished) = self.tasks.next_finished() {
             self.in_flight.end(&finished);
-            self.under_way.end(&finished);
             self.take_finished(world, finished);
             if start.elapsed() >= budget / RESULTS {
                 break;

@@ -254,7 +254,6 @@ impl Pipeline {
             Some(tasks) => tasks.push(task),
             None => {
                 self.in_flight.begin(&task);
-                self.under_way.begin(&task);
                 self.tasks.start(task, self.stalls.watch());
             }
         }

@@ -4,7 +4,7 @@ use bevy_ecs::prelude::*;
 use bevy_reflect::{Reflect, structs::Struct};
 
 use super::app::*;
-use crate::{ability::stats::COUNTERS, *};
+use crate::{ability::stats::COUNTERS, counters::Counter, *};
 
 fn note(text: impl Into<String>) -> impl FnOnce(&mut Heard) {
     let text = text.into();
@@ -195,9 +195,9 @@ fn every_number_is_a_diagnostic() {
     let fields: Vec<&str> = (0..stats.field_len())
         .filter_map(|index| stats.name_at(index))
         .collect();
-    let counted: Vec<&str> = COUNTERS.iter().map(|(field, ..)| *field).collect();
+    let counted: Vec<&str> = COUNTERS.iter().map(|counter| counter.field).collect();
     assert_eq!(counted, fields);
-    for (field, path, _) in &COUNTERS {
+    for Counter { field, path, .. } in &COUNTERS {
         assert_eq!(path.as_str(), format!("seamless/abilities/{field}"));
     }
     let _: &dyn Reflect = &AbilityStats::default();

@@ -58,7 +58,7 @@ fn sources_that_ask_for_nothing_are_grey() {
     let (mut settings, source) = (LevelSettings::default(), StreamingSource::default());
     let asks = |source: &StreamingSource, settings: &LevelSettings| {
         let input = source.input(0, &GlobalTransform::IDENTITY, Vec3::ZERO);
-        draw::is_asking(source, &input, settings)
+        source.asks(&input, settings.follow_remote)
     };
     assert!(asks(&source, &settings));
     let remote = StreamingSource { remote: true, ..source };

@@ -64,7 +64,6 @@ impl Pipeline {
     pub(super) fn take_brought(&mut self, world: &mut World, id: Option<InstanceId>) {
         while let Some(finished) = self.tasks.next_finished() {
             self.in_flight.end(&finished);
-            self.under_way.end(&finished);
             let is_own = match (&finished, id) {
                 (Finished::Package(of), Some(id)) => {
                     let entry = self.packages.get(&of.path);
@@ -72,9 +71,12 @@ impl Pipeline {
                 }
                 _ => false,
             };
-            let kept = if is_own { None } else { self.blocking.take() };
+            // What is kept here meanwhile gets no jobs of others.
+            let kept = (!is_own).then(|| self.blocking.take());
             self.take_finished(world, finished);
-            self.blocking = kept.or_else(|| self.blocking.take());
+            if let Some(kept) = kept {
+                self.blocking = kept;
+            }
         }
     }
 
