@@ -1,5 +1,7 @@
 //! What a reveal waits for besides the bytes. See [`RevealGate`].
 
+use std::sync::Arc;
+
 use bevy_asset::UntypedAssetId;
 use bevy_ecs::{resource::Resource, world::World};
 
@@ -23,8 +25,8 @@ pub trait RevealGate: Send + Sync + 'static {
     /// Asks for what one instance of a level is drawn with, beyond its assets, as far as
     /// [scans](crate::SeamlessAssetApp::add_level_scan) have found it. The values of all its assets are inserted; whether they are ready
     /// is asked of [`is_open`](Self::is_open) meanwhile. A level that was there and hidden is asked for again when it is to be shown: what was
-    /// found of it may be gone by then. Default: nothing is asked for.
-    fn watch_level(&self, _world: &World, _id: InstanceId, _found: &LevelScans) {}
+    /// found of it may be gone by then. What was found lives as long as the level is anywhere. Default: nothing is asked for.
+    fn watch_level(&self, _world: &World, _id: InstanceId, _found: &Arc<LevelScans>) {}
 
     /// Whether all of it is ready. A level has its own deadline, as long as that of assets. Default: yes.
     fn is_level_open(&self, _id: InstanceId) -> bool {
@@ -52,7 +54,7 @@ impl RevealGates {
         self.0.iter().for_each(|gate| gate.forget(assets));
     }
 
-    pub(crate) fn watch_level(&self, world: &World, id: InstanceId, found: &LevelScans) {
+    pub(crate) fn watch_level(&self, world: &World, id: InstanceId, found: &Arc<LevelScans>) {
         self.0.iter().for_each(|gate| gate.watch_level(world, id, found));
     }
 

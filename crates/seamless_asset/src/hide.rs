@@ -70,6 +70,10 @@ pub trait LevelHider: Send + Sync + 'static {
     /// These entities can be queried again, and what was changed meanwhile counts as changed now. Some may have been despawned, as above.
     fn show(&self, world: &mut World, entities: &[Entity]);
 
+    /// These entities have come hidden, and stand where they will be seen. What somebody would add to all of them in their first frame can be added here: a few at a
+    /// time, in the time that there is for that. Default: nothing.
+    fn spawned(&self, _world: &mut World, _entities: &[Entity]) {}
+
     /// Components that count as changed when they are shown again, whether they were or not: what is derived from them starts over.
     fn always_changed(&self, _: &World) -> Vec<ComponentId> {
         Vec::new()
@@ -81,6 +85,11 @@ pub trait LevelHider: Send + Sync + 'static {
 pub struct LevelHiders(pub Vec<Box<dyn LevelHider>>);
 
 impl LevelHiders {
+    /// Entities have come hidden, where they will be seen.
+    pub(crate) fn spawned(world: &mut World, entities: &[Entity]) {
+        Self::each(world, |world, hider| hider.spawned(world, entities));
+    }
+
     fn each(world: &mut World, act: impl Fn(&mut World, &dyn LevelHider)) {
         world.resource_scope(|world, hiders: Mut<Self>| hiders.0.iter().for_each(|hider| act(world, &**hider)));
     }

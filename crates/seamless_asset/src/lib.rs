@@ -61,6 +61,8 @@ pub mod spawn;
 mod stable;
 mod startup;
 mod streamable;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod time;
 mod trees;
@@ -119,6 +121,7 @@ pub use time::StreamingTime;
 pub use urgency::StreamingUrgency;
 pub use viewpoints::{Viewpoint, Viewpoints};
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use bevy_animation::{
@@ -197,11 +200,15 @@ impl Default for SeamlessAssetPlugin {
 }
 
 impl SeamlessAssetPlugin {
-    /// For an app that is no client: what only clients need is not decoded.
+    /// For an app that is no client: what only clients need is not decoded, and a server that ticks twenty times a second is not slow.
     #[must_use]
     pub fn server() -> Self {
         Self {
             role: Role::SERVER,
+            settings: StreamingSettings {
+                slow_frame: Duration::from_millis(50),
+                ..StreamingSettings::default()
+            },
             ..Self::default()
         }
     }
@@ -298,9 +305,15 @@ impl Plugin for SeamlessAssetPlugin {
             )
             .add_systems(
                 Last,
-                (load::roll_frame, diagnostics::write_diagnostics)
-                    .chain()
-                    .run_if(resource_exists::<Pipeline>),
+                (
+                    (load::roll_frame, diagnostics::write_diagnostics)
+                        .chain()
+                        .run_if(resource_exists::<Pipeline>),
+                    // Without Bevy's assets it is told why there is none.
+                    tell_unfinished
+                        .run_if(not(resource_exists::<Pipeline>))
+                        .run_if(resource_exists::<AssetServer>),
+                ),
             );
         register_own_types(app);
         add_soft(app);
@@ -363,6 +376,17 @@ impl Plugin for SeamlessAssetPlugin {
         stats.overruns.reserve(OVERRUNS_KEPT);
         world.resource_mut::<Streamer>().threads = Some(LoadingThreads::new(threads.clone()));
         world.insert_resource(Pipeline::new(services, threads, background, keep_linkers));
+    }
+}
+
+/// Tells once, in the second frame, that the app goes on and nothing can be loaded.
+fn tell_unfinished(mut frames: Local<u8>) {
+    *frames = frames.saturating_add(1);
+    if *frames == 2 {
+        bevy_log::error!(
+            "SeamlessAssetPlugin loads nothing: the app was never finished; call `App::finish` and `App::cleanup` before the first `App::update`, \
+             or leave all three to `App::run`"
+        );
     }
 }
 

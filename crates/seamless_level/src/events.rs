@@ -89,9 +89,14 @@ pub struct LevelShown {
     pub root: Entity,
 }
 
-/// A level has left the world, whole, in this frame.
+/// A level has left the world, whole, in this frame. There is one for each [`LevelRevealed`], and none for a level that was gone before anybody was
+/// told of it.
 ///
 /// Also sent when the seamless world itself was despawned; its entity is gone then.
+///
+/// Levels leave within the frame's budget. So where another level of the same name comes meanwhile, this may be sent after the [`LevelRevealed`] of that
+/// one: where a world is made anew on its entity, because its manifest was modified or it names another one, and where an instance that game code
+/// removed is added again. Who keeps levels by their names looks at the [`root`](Self::root), which tells the two apart.
 #[derive(Message, EntityEvent, Reflect, Clone, Debug)]
 #[reflect(Clone, Debug)]
 pub struct LevelLeft {
@@ -100,6 +105,8 @@ pub struct LevelLeft {
     pub world: Entity,
     /// The level's name.
     pub level: String,
+    /// The root that its entities had, the one of its [`LevelRevealed`]. It is gone by now.
+    pub root: Entity,
 }
 
 /// A level could not be loaded; nothing of it is in the world.

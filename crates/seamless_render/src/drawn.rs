@@ -5,8 +5,11 @@ use core::marker::PhantomData;
 use bevy_asset::{AssetId, Assets, UntypedAssetId};
 use bevy_camera::visibility::VisibilityRange;
 use bevy_ecs::{entity::Entity, world::World};
-use bevy_light::{DirectionalLight, NotShadowCaster, PointLight, SpotLight};
-use bevy_mesh::{Mesh, Mesh3d};
+use bevy_light::{
+    DirectionalLight, EnvironmentMapLight, GeneratedEnvironmentMapLight, IrradianceVolume, LightProbe, NotShadowCaster,
+    PointLight, SpotLight,
+};
+use bevy_mesh::{Mesh, Mesh3d, skinning::SkinnedMesh};
 use bevy_pbr::{Lightmap, Material, MeshMaterial3d};
 use seamless_asset::{LevelScans, StagedGroup, StagedLevel};
 
@@ -20,16 +23,36 @@ pub(crate) struct DrawnSet {
     pub lightmap: Option<bool>,
     /// It is dithered at the ends of its visibility range.
     pub crossfades: bool,
+    /// It has bones. Where views draw motion, it is drawn with those of the last frame from the first frame on.
+    pub skinned: bool,
 }
 
 /// What a level's entities with a material of type `M` are drawn with, each once.
 pub(crate) struct DrawnWith<M>(Vec<DrawnSet>, PhantomData<fn() -> M>);
 
-/// Which shadows the level's own lights cast: their views are there only when the level is.
+/// What the lights of a level add to how it is drawn, and everything else: that is there only when the level is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct OwnLights {
+    /// Point and spot lights cast shadows.
     pub points: bool,
+    /// Directional lights do.
     pub directional: bool,
+    /// There are probes of reflections.
+    pub reflections: bool,
+    /// There are volumes of irradiance.
+    pub irradiance: bool,
+}
+
+impl OwnLights {
+    /// Those of both.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            points: self.points || other.points,
+            directional: self.directional || other.directional,
+            reflections: self.reflections || other.reflections,
+            irradiance: self.irradiance || other.irradiance,
+        }
+    }
 }
 
 /// What a scan for one type of materials has found, as far as that is still there.
@@ -66,6 +89,7 @@ pub(crate) fn found<M: Material>(scans: &LevelScans, world: &World) -> Vec<Drawn
 fn sets_of<M: Material>(group: &StagedGroup) -> Vec<(DrawnSet, Entity)> {
     let casts_shadows = !group.has::<NotShadowCaster>();
     let (lit, ranged) = (group.has::<Lightmap>(), group.has::<VisibilityRange>());
+    let skinned = group.has::<SkinnedMesh>();
     let pairs = group.values::<Mesh3d>().zip(group.values::<MeshMaterial3d<M>>());
     let set = |(row, (mesh, material)): (usize, (&Mesh3d, &MeshMaterial3d<M>))| DrawnSet {
         mesh: mesh.0.id(),
@@ -76,6 +100,7 @@ fn sets_of<M: Material>(group: &StagedGroup) -> Vec<(DrawnSet, Entity)> {
             && group
                 .get::<VisibilityRange>(row)
                 .is_some_and(|range| !range.is_abrupt()),
+        skinned,
     };
     let sets = pairs.enumerate().map(set).zip(group.entities().iter().copied());
     let mut sets: Vec<(DrawnSet, Entity)> = sets.collect();
@@ -93,6 +118,10 @@ pub(crate) fn own_lights(level: &StagedLevel) -> OwnLights {
         lights.directional |= group
             .values::<DirectionalLight>()
             .any(|light| light.shadow_maps_enabled);
+        // On a camera it is no probe.
+        let has_map = group.has::<EnvironmentMapLight>() || group.has::<GeneratedEnvironmentMapLight>();
+        lights.reflections |= has_map && group.has::<LightProbe>();
+        lights.irradiance |= group.has::<IrradianceVolume>();
     }
     lights
 }

@@ -1,18 +1,23 @@
 //! Hidden levels are not drawn. See [`RenderHider`].
 
 use bevy_app::{App, SubApp};
-use bevy_camera::visibility::NoCpuCulling;
+use bevy_camera::{
+    Projection,
+    visibility::{NoCpuCulling, VisibilityRange},
+};
 use bevy_ecs::{
     archetype::ArchetypeId, component::ComponentId, entity_disabling::DefaultQueryFilters, prelude::*, world::World,
 };
 use bevy_mesh::Mesh3d;
 use bevy_pbr::{
-    Material, MeshMaterial3d, RenderMeshInstanceGpuQueue, RenderMeshInstanceGpuQueues, extract_meshes_for_gpu_building,
+    Material, MeshMaterial3d, PreviousGlobalTransform, RenderMeshInstanceGpuQueue, RenderMeshInstanceGpuQueues,
+    extract_meshes_for_gpu_building,
 };
 use bevy_render::{
     ExtractSchedule, MainWorld, RenderApp,
     sync_world::{MainEntity, RenderEntity, SyncToRenderWorld},
 };
+use bevy_transform::components::GlobalTransform;
 use seamless_asset::{LevelHider, LevelHiders};
 
 /// Takes hidden entities out of the picture, in the frame in which they are hidden.
@@ -69,8 +74,35 @@ impl LevelHider for RenderHider {
         }
     }
 
+    /// Bevy keeps where each mesh was in the frame before, and begins in the frame after its first one: by a command for each, and then all are extracted once
+    /// more. Here they have it from the beginning. Apps that draw no motion have it, too.
+    fn spawned(&self, world: &mut World, entities: &[Entity]) {
+        let ids = (
+            world.component_id::<PreviousGlobalTransform>(),
+            world.component_id::<Mesh3d>(),
+        );
+        // Nobody keeps that.
+        let (Some(previous), Some(mesh)) = ids else { return };
+        let place = |entity: &Entity| {
+            let of = world.get_entity(*entity).ok()?;
+            let is_new = of.contains_id(mesh) && !of.contains_id(previous);
+            let place = of.get::<GlobalTransform>().filter(|_| is_new)?;
+            Some((*entity, PreviousGlobalTransform(place.affine())))
+        };
+        let places: Vec<_> = entities.iter().filter_map(place).collect();
+        // All of them are there.
+        world.try_insert_batch(places).ok();
+    }
+
     fn always_changed(&self, world: &World) -> Vec<ComponentId> {
-        self.materials.iter().filter_map(|id| id(world)).collect()
+        let materials = self.materials.iter().filter_map(|id| id(world));
+        let others = [
+            // When any range changes, Bevy forgets those that queries do not find.
+            world.component_id::<VisibilityRange>(),
+            // A camera has missed that its target has another size by now.
+            world.component_id::<Projection>(),
+        ];
+        materials.chain(others.into_iter().flatten()).collect()
     }
 }
 

@@ -4,6 +4,8 @@
 //!   game's own material types.
 //! * [`GpuGate`] holds a level's reveal back until its meshes, images and materials are on the GPU, [`PipelineGate`] until the pipelines
 //!   that draw it are compiled, so that nothing pops in.
+//! * Lights that come with a level shine from its first frame on: Bevy is told that there may be some, and gets room for about seven hundred of them in view
+//!   ([`GlobalClusterGpuSettings`](bevy_light::cluster::GlobalClusterGpuSettings); set it after `PbrPlugin` for more).
 //! * Levels that are [hidden](seamless_asset::InHiddenLevel) are not drawn, lights and cameras included.
 //! * [`mip`] decides which mips of which textures are to be resident.
 //! * Uploads are paced before they reach Bevy, by
@@ -11,6 +13,7 @@
 //!   limit applies to the render world only, after the main world has paid for the extraction.
 #![forbid(unsafe_code)]
 
+mod clusters;
 mod drawn;
 mod gate;
 mod hide;
@@ -52,11 +55,13 @@ impl Plugin for SeamlessRenderPlugin {
             .add_level_scan(drawn::own_lights)
             .add_asset_codec::<StandardMaterialCodec>()
             .add_streamed_material::<StandardMaterial>();
+        clusters::add_systems(app);
     }
 
     /// The render app is there only after `RenderPlugin` has built.
     fn finish(&self, app: &mut App) {
         hide::add_hider(app);
+        clusters::make_room(app);
         let gate = app.world().resource::<GpuGate>().clone();
         let pipelines = app.world().resource::<PipelineGate>().clone();
         let Some(render_app) = app.get_sub_app_mut(RenderApp) else {

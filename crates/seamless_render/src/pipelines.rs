@@ -5,7 +5,10 @@ mod keys;
 mod tests;
 mod warmth;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
 
 use bevy_asset::UntypedAssetId;
 use bevy_ecs::{
@@ -14,20 +17,21 @@ use bevy_ecs::{
     world::{Mut, World},
 };
 use bevy_platform::collections::HashMap;
-use bevy_render::render_resource::{CachedPipelineState, PipelineCache};
+use bevy_render::render_resource::{CachedPipelineState, CachedRenderPipelineId, PipelineCache};
 use bevy_shader::ShaderCacheError;
 use seamless_asset::{InstanceId, LevelScans, RevealGate};
 
 use crate::drawn::{DrawnSet, Found, OwnLights};
-use keys::{Prepared, Views};
-use warmth::{Left, Warmth};
+use keys::{PassKey, Prepared, Views};
+use warmth::{Left, LevelWarmth};
 
 /// A [`RevealGate`] that is open for levels whose pipelines are compiled.
 ///
 /// Bevy asks for a pipeline when the first entity needs it, and draws nothing of that entity until it is compiled. So each level waits until
 /// all pipelines are there that the views of the moment draw it with: their main passes, the shadows of lights that are there and of
-/// its own, and depth and normal prepasses. Not asked for are deferred rendering, and what only motion vectors of skins and morph
-/// targets need. A pipeline that cannot be compiled is Bevy's to report, and no reason to wait.
+/// its own, and prepasses, deferred ones among them. A level that brings the first light with shadows, or the first light probe, changes how everything is drawn that
+/// is there: it waits for that, too, as far as it came with levels. Not asked for is what only morph
+/// targets need where views draw motion, and what views need that come later: as long as no camera draws meshes, no level waits. A pipeline that cannot be compiled is Bevy's to report, and no reason to wait.
 #[derive(Resource, Clone, Default)]
 pub struct PipelineGate {
     shared: Arc<Mutex<Shared>>,
@@ -38,11 +42,20 @@ struct Shared {
     /// One for each type of materials.
     found: Vec<Found>,
     levels: HashMap<InstanceId, Watched>,
+    /// Those that need not wait any more, as long as they are there.
+    others: BTreeMap<InstanceId, Known>,
 }
 
 struct Watched {
-    drawn: Arc<Drawn>,
+    level: Known,
     is_ready: bool,
+}
+
+/// A level, and what it is drawn with.
+struct Known {
+    drawn: Arc<Drawn>,
+    /// Gone when the level is.
+    scans: Weak<LevelScans>,
 }
 
 /// What a level is drawn with.
@@ -50,6 +63,16 @@ struct Drawn {
     sets: Vec<DrawnSet>,
     lights: OwnLights,
 }
+
+impl Drawn {
+    /// Whether it waits for any pipeline, its own or that of others.
+    fn needs_any(&self) -> bool {
+        !self.sets.is_empty() || self.lights != OwnLights::default()
+    }
+}
+
+/// Levels, the oldest first.
+type Levels = Vec<(InstanceId, Arc<Drawn>)>;
 
 impl PipelineGate {
     /// Held for moments only: the main thread takes it too.
@@ -61,13 +84,25 @@ impl PipelineGate {
         self.lock().found.push(found);
     }
 
-    /// The levels that need any, the oldest first. What is ready for the views of a moment may not be for those of a later one.
-    fn waiting(&self) -> Vec<(InstanceId, Arc<Drawn>)> {
+    /// The levels that need any. What is ready for the views of a moment may not be for those of a later one.
+    fn waiting(&self) -> Levels {
         let shared = self.lock();
-        let waiting = shared.levels.iter().filter(|(_, level)| !level.drawn.sets.is_empty());
-        let mut waiting: Vec<_> = waiting.map(|(id, level)| (*id, level.drawn.clone())).collect();
+        let waiting = shared
+            .levels
+            .iter()
+            .filter(|(_, watched)| watched.level.drawn.needs_any());
+        let mut waiting: Levels = waiting
+            .map(|(id, watched)| (*id, watched.level.drawn.clone()))
+            .collect();
         waiting.sort_unstable_by_key(|(id, _)| *id);
         waiting
+    }
+
+    /// Those that are there.
+    fn others(&self) -> Levels {
+        let shared = self.lock();
+        let others = shared.others.iter().filter(|(_, level)| level.scans.strong_count() > 0);
+        others.map(|(id, level)| (*id, level.drawn.clone())).collect()
     }
 
     fn set_ready(&self, id: InstanceId, is_ready: bool) {
@@ -86,15 +121,20 @@ impl RevealGate for PipelineGate {
 
     fn forget(&self, _: &[UntypedAssetId]) {}
 
-    fn watch_level(&self, world: &World, id: InstanceId, scans: &LevelScans) {
+    fn watch_level(&self, world: &World, id: InstanceId, scans: &Arc<LevelScans>) {
         let mut shared = self.lock();
         let sets: Vec<_> = shared.found.iter().flat_map(|found| found(scans, world)).collect();
+        let drawn = Drawn {
+            sets,
+            lights: scans.get().copied().unwrap_or_default(),
+        };
+        shared.others.remove(&id);
         let level = Watched {
-            is_ready: sets.is_empty(),
-            drawn: Arc::new(Drawn {
-                sets,
-                lights: scans.get().copied().unwrap_or_default(),
-            }),
+            is_ready: !drawn.needs_any(),
+            level: Known {
+                drawn: Arc::new(drawn),
+                scans: Arc::downgrade(scans),
+            },
         };
         shared.levels.insert(id, level);
     }
@@ -104,19 +144,27 @@ impl RevealGate for PipelineGate {
     }
 
     fn forget_level(&self, id: InstanceId) {
-        self.lock().levels.remove(&id);
+        let mut shared = self.lock();
+        shared.others.retain(|_, level| level.scans.strong_count() > 0);
+        if let Some(Watched { level, .. }) = shared
+            .levels
+            .remove(&id)
+            .filter(|watched| watched.level.drawn.needs_any())
+        {
+            shared.others.insert(id, level);
+        }
     }
 }
 
 /// How far the pipelines of the levels that wait have come. In the render world.
 #[derive(Resource, Default)]
-pub(crate) struct Warming(HashMap<InstanceId, Warmth>);
+pub(crate) struct Warming(HashMap<InstanceId, LevelWarmth>);
 
 /// On another device, no pipeline is compiled yet.
 pub(crate) fn start_over(gate: ResMut<PipelineGate>, mut warming: ResMut<Warming>) {
     warming.0.clear();
-    for level in gate.lock().levels.values_mut() {
-        level.is_ready = level.drawn.sets.is_empty();
+    for watched in gate.lock().levels.values_mut() {
+        watched.is_ready = !watched.level.drawn.needs_any();
     }
 }
 
@@ -129,23 +177,41 @@ pub(crate) fn ask_for_pipelines(world: &mut World) {
             return;
         }
         warming.0.retain(|id, _| waiting.iter().any(|(other, _)| other == id));
+        let others = world.resource::<PipelineGate>().others();
         let views = Views::of(world);
+        let around = others.iter().map(|(_, level)| level.lights);
+        let around = around.fold(OwnLights::default(), OwnLights::and);
+        let there = views.passes(around);
         let mut left = Left::of(world.resource::<PipelineCache>().pipelines().count());
         for (id, drawn) in &waiting {
-            let warmth = warming.0.entry(*id).or_default();
-            warmth.begin(&views.passes(drawn.lights), drawn.sets.len());
-            warmth.ask(&drawn.sets, &mut left, |set, passes| {
-                let prepared = Prepared::of(world, set)?;
-                Some(passes.iter().map(|pass| prepared.pipeline(world, set, *pass)).collect())
+            let LevelWarmth { own, light } = warming.0.entry(*id).or_default();
+            let passes = views.passes(drawn.lights.and(around));
+            own.begin(&passes, drawn.sets.len());
+            own.ask(&drawn.sets, &mut left, |set, passes| pipelines_of(world, set, passes));
+            let new: Vec<_> = passes.into_iter().filter(|pass| !there.contains(pass)).collect();
+            if !new.is_empty() {
+                others.iter().for_each(|(id, level)| light.add(*id, &level.sets));
+            }
+            light.warmth.begin(&new, light.sets.len());
+            light.warmth.ask(&light.sets, &mut left, |set, passes| {
+                // What was drawn with it may be gone.
+                Some(pipelines_of(world, set, passes).unwrap_or_else(|| vec![None; passes.len()]))
             });
         }
     });
 }
 
+/// The pipelines of some passes; none while the mesh or the material is not there.
+fn pipelines_of(world: &mut World, set: &DrawnSet, passes: &[PassKey]) -> Option<Vec<Option<CachedRenderPipelineId>>> {
+    let prepared = Prepared::of(world, set)?;
+    Some(passes.iter().map(|pass| prepared.pipeline(world, set, *pass)).collect())
+}
+
 /// Says which levels are ready: those whose pipelines are compiled, or never will be.
 pub(crate) fn note_compiled(gate: ResMut<PipelineGate>, warming: Res<Warming>, cache: Res<PipelineCache>) {
     for (id, warmth) in &warming.0 {
-        let is_ready = warmth.is_ready(|pipeline| is_final(cache.get_render_pipeline_state(pipeline)));
+        let is_final = |pipeline| is_final(cache.get_render_pipeline_state(pipeline));
+        let is_ready = warmth.own.is_ready(is_final) && warmth.light.warmth.is_ready(is_final);
         gate.set_ready(*id, is_ready);
     }
 }

@@ -12,6 +12,7 @@ mod hidden;
 mod hooks;
 mod invariants;
 mod layout;
+mod lights;
 mod mips;
 mod odd;
 mod oracle;

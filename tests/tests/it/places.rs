@@ -3,8 +3,11 @@
 
 use std::{fs, thread};
 
-use bevy::{ecs::system::RunSystemOnce, prelude::*, tasks::block_on};
-use bevy_seamless::prelude::*;
+use bevy::{asset::UntypedAssetId, ecs::system::RunSystemOnce, prelude::*, tasks::block_on};
+use bevy_seamless::{
+    asset::{InstanceId, RevealGate, RevealGates},
+    prelude::*,
+};
 use seamless_tests::{
     app::run_until,
     cooked::{Ask, Cooked, STREAM_LIMIT, ask, level_of, state},
@@ -195,6 +198,53 @@ fn a_ticket_waits_for_what_it_asks_for() {
     let away = request(&mut app, LevelTarget::Unloaded);
     let over = run_until(&mut app, STREAM_LIMIT, |_| away.result().is_some());
     assert!(over && state(app.world(), world, "hall") == LevelState::Unloaded);
+}
+
+/// A gate that never opens.
+struct Closed;
+
+impl RevealGate for Closed {
+    fn watch(&self, _: &[UntypedAssetId]) {}
+
+    fn is_open(&self, _: &[UntypedAssetId]) -> bool {
+        true
+    }
+
+    fn forget(&self, _: &[UntypedAssetId]) {}
+
+    fn is_level_open(&self, _: InstanceId) -> bool {
+        false
+    }
+}
+
+/// Somebody else wants to see what is loaded, and it waits for its turn.
+#[test]
+fn who_only_loads_waits_for_nothing_to_be_seen() {
+    let (_cooked, mut app, world, _) = start();
+    app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = u32::MAX;
+    let prepare = |app: &mut App, target| {
+        let point = ArrivalPoint {
+            target,
+            ..ArrivalPoint::at(HALL)
+        };
+        let prepare = move |mut levels: Levels| levels.prepare(point);
+        app.world_mut().run_system_once(prepare).unwrap()
+    };
+    let first = prepare(&mut app, LevelTarget::Loaded);
+    assert!(run_until(&mut app, STREAM_LIMIT, |_| first.result().is_some()));
+    assert_eq!(state(app.world(), world, "hall"), LevelState::Hidden);
+    // Gates are asked once more before it is seen.
+    app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
+    ask(&mut app, "hall", Ask::Load);
+    (0..3).for_each(|_| app.update());
+    assert_ne!(state(app.world(), world, "hall"), LevelState::Visible);
+    let second = prepare(&mut app, LevelTarget::Loaded);
+    let shown = prepare(&mut app, LevelTarget::Visible);
+    (0..3).for_each(|_| app.update());
+    assert_eq!((second.result(), shown.result()), (Some(StreamingResult::Ready), None));
+    app.world_mut().resource_mut::<RevealGates>().0.pop();
+    assert!(run_until(&mut app, STREAM_LIMIT, |_| shown.result().is_some()));
+    assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
 }
 
 fn retry_for_long(app: &mut App) {

@@ -175,7 +175,7 @@ pub(super) enum Phase {
 
 impl Phase {
     /// What was found in the columns of a level that is not seen.
-    pub fn scans(&self) -> Option<&LevelScans> {
+    pub fn scans(&self) -> Option<&Arc<LevelScans>> {
         match self {
             Self::Staged(level) => Some(&level.scans),
             Self::Spawning(spawn) => Some(spawn.scans()),

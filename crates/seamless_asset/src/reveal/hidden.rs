@@ -1,6 +1,7 @@
 //! A level that comes in slices. See [`HiddenSpawn`].
 
 use core::time::Duration;
+use std::sync::Arc;
 
 use bevy_camera::primitives::Aabb;
 use bevy_ecs::{entity::Entity, hierarchy::ChildOf, world::World};
@@ -10,7 +11,7 @@ use super::{
     LatePasses, Revealed, SpentLevel, bounds::Bounds, insert_resources, members, mesh_boxes::MeshBoxes, spawner,
 };
 use crate::{
-    hide::show_first,
+    hide::{LevelHiders, show_first},
     leave::Sweep,
     load::{InstanceRequest, LevelScans, LoadServices, LoadedLevel},
     spawn::{Boxes, Spawner},
@@ -29,6 +30,8 @@ pub(crate) struct HiddenSpawn {
     /// How many entities are there, the root counted.
     spawned: usize,
     came_at: CameAt,
+    /// Whether it comes with its final places.
+    is_settled: bool,
     loaded: Box<LoadedLevel>,
     reserved: Vec<Entity>,
 }
@@ -49,6 +52,7 @@ impl HiddenSpawn {
             bounds,
             spawned: 0,
             came_at: CameAt::default(),
+            is_settled: loaded.settled == Some(request.placement),
             loaded,
             reserved,
         }
@@ -71,7 +75,14 @@ impl HiddenSpawn {
         let done = self
             .came_at
             .bring(world, |world| spawner.step(world, most, passes, boxes));
+        let before = self.spawned;
         self.spawned += done;
+        if self.is_settled {
+            // The root is not among them, and came first.
+            let come = before.saturating_sub(1)..self.spawned.saturating_sub(1);
+            let entities = self.loaded.level.entities.get(come).unwrap_or_default();
+            LevelHiders::spawned(world, entities);
+        }
         done
     }
 
@@ -86,7 +97,7 @@ impl HiddenSpawn {
     }
 
     /// What was found in its columns.
-    pub fn scans(&self) -> &LevelScans {
+    pub fn scans(&self) -> &Arc<LevelScans> {
         &self.loaded.scans
     }
 
@@ -121,6 +132,7 @@ impl HiddenSpawn {
             mut spawner,
             mut bounds,
             came_at,
+            is_settled,
             mut loaded,
             reserved,
             ..
@@ -132,7 +144,12 @@ impl HiddenSpawn {
         entities.push(root);
         entities.extend_from_slice(&loaded.level.entities);
         // Before anybody hears of it: observers find the whole level.
-        let untouched = untouched(world, &loaded, came_at, request);
+        let untouched = untouched(
+            world,
+            &loaded,
+            came_at,
+            is_settled && loaded.settled == Some(request.placement),
+        );
         let shown = show_first(world, &entities, untouched);
         if let Some(at) = shown.settled_at {
             world.get_resource_or_init::<SettledTrees>().come(at);
@@ -175,9 +192,8 @@ impl HiddenSpawn {
 }
 
 /// How a level is known to hang together as it came and, if it came with final global transforms, to stand there.
-fn untouched(world: &mut World, loaded: &LoadedLevel, came_at: CameAt, request: &InstanceRequest) -> Untouched {
+fn untouched(world: &mut World, loaded: &LoadedLevel, came_at: CameAt, is_settled: bool) -> Untouched {
     let level = &loaded.level;
-    let is_settled = loaded.settled == Some(request.placement);
     // The root has no parent, and children.
     Untouched::new(
         world,

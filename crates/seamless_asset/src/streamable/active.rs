@@ -300,9 +300,9 @@ impl Active {
             ..StreamableProgress::default()
         };
         for item in &self.items {
-            progress.total_bytes += item.bytes;
+            progress.total_bytes = progress.total_bytes.saturating_add(item.bytes);
             if item.is_over() {
-                progress.bytes += item.bytes;
+                progress.bytes = progress.bytes.saturating_add(item.bytes);
                 progress.objects += 1;
             }
         }
@@ -310,8 +310,10 @@ impl Active {
             0 => (u64::from(progress.objects), u64::from(progress.total_objects)),
             bytes => (progress.bytes, bytes),
         };
-        let per = |done: u64| self.worked.div_f64(done as f64).mul_f64((all - done) as f64);
-        progress.eta = (done > 0).then(|| per(done));
+        let left = all.saturating_sub(done) as f64 / done.max(1) as f64;
+        // Whatever sizes a registry tells.
+        let eta = Duration::try_from_secs_f64(self.worked.as_secs_f64() * left).unwrap_or(Duration::MAX);
+        progress.eta = (done > 0).then_some(eta);
         for part in &shared.parts {
             progress.add(&part.progress());
         }

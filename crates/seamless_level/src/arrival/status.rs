@@ -12,10 +12,8 @@ use crate::{
     requests::{LevelWanted, NamedRequest, RequestKind},
     select::Standing,
     source::{SourceMotion, StreamingSource},
-    world::{
-        EvenHidden, InstanceIndex, Level, LevelSelection, LevelState, LevelTable, SeamlessWorld, WorldError,
-        WorldFailure,
-    },
+    target::LevelTarget,
+    world::{EvenHidden, InstanceIndex, Level, LevelSelection, LevelTable, SeamlessWorld, WorldError, WorldFailure},
 };
 
 /// How many levels somebody waits for, and how many of them are there. Bytes are those of the levels' own packages, from the manifest, and
@@ -205,7 +203,7 @@ impl StreamingStatus<'_, '_> {
         for (_, parts, _) in &self.worlds {
             let Some((table, selection)) = parts else { continue };
             let asked = selection.selector.asked();
-            asked.for_each(|level| count(&mut progress, table, selection, level));
+            asked.for_each(|level| count(&mut progress, table, selection, (level, LevelTarget::Visible)));
         }
         progress
     }
@@ -227,9 +225,11 @@ impl StreamingStatus<'_, '_> {
             let Some((table, selection)) = parts.filter(|_| is_meant(meant, world)) else {
                 continue;
             };
-            let asked = selection.selector.asked_by(key).unwrap_or_default();
-            let levels = asked.into_iter();
-            levels.for_each(|level| count(&mut progress, table, selection, level));
+            let Some((levels, target)) = selection.selector.asked_by(key) else {
+                continue;
+            };
+            let levels = levels.into_iter();
+            levels.for_each(|level| count(&mut progress, table, selection, (level, target)));
         }
         progress
     }
@@ -269,14 +269,10 @@ impl StreamingStatus<'_, '_> {
 
 /// How it stands with a level for one who asks for it, by how it stands for all.
 fn standing_of(kind: RequestKind, slot: &Level, standing: Standing) -> Standing {
-    let is_loaded = matches!(
-        slot.state(),
-        LevelState::Hidden | LevelState::Revealing | LevelState::Visible
-    );
     match kind {
         RequestKind::Ban if slot.instance().is_none() => Standing::There,
         RequestKind::Ban => Standing::Coming,
-        RequestKind::Load if is_loaded => Standing::There,
+        RequestKind::Load if slot.is_all_loaded() => Standing::There,
         RequestKind::Load | RequestKind::Show | RequestKind::ShowIfLoaded => match standing {
             // Somebody keeps it away.
             Standing::Unwanted => Standing::LeftOut,
@@ -289,10 +285,22 @@ fn is_meant(meant: Option<Entity>, world: Entity) -> bool {
     meant.is_none_or(|meant| meant == world)
 }
 
-fn count(progress: &mut StreamingProgress, table: &LevelTable, selection: &LevelSelection, level: u32) {
+/// Counts a level for somebody who asks for it to come so far.
+fn count(
+    progress: &mut StreamingProgress,
+    table: &LevelTable,
+    selection: &LevelSelection,
+    (level, target): (u32, LevelTarget),
+) {
     let Some(slot) = table.at(level) else {
         return;
     };
-    let standing = selection.selector.standing(level);
-    progress.count(standing, slot.entry().bytes);
+    let entry = slot.entry();
+    // Others may want it to be seen; who does not has no part in that.
+    let is_enough = target == LevelTarget::Loaded && slot.is_all_loaded() && !entry.always_loaded;
+    let standing = match selection.selector.standing(level) {
+        Standing::Coming if is_enough => Standing::There,
+        standing => standing,
+    };
+    progress.count(standing, entry.bytes);
 }

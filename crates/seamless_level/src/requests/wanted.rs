@@ -26,7 +26,7 @@ use crate::{
 ///
 /// The component may be changed at any time, also while the entity's own level is hidden: one that came with a level counts from when that is first seen. To
 /// take it back, remove it: Bevy's `Disabled` on the entity does not. A name that no world has asks for nothing until one has it, and is logged when all worlds are there. What is beyond
-/// [`LevelSettings::max_requests`](crate::LevelSettings::max_requests) is logged, and asked for as soon as there is room.
+/// [`LevelSettings::max_requests`](crate::LevelSettings::max_requests) is logged, once until it fits, and asked for as soon as there is room.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;
@@ -72,7 +72,7 @@ pub(crate) fn sync_wanted(
     changed: Query<(Entity, &LevelWanted, Has<InHiddenLevel>), (Changed<LevelWanted>, EvenHidden)>,
     all: Query<(&LevelWanted, Has<InHiddenLevel>), EvenHidden>,
     mut removed: RemovedComponents<LevelWanted>,
-    mut unseen: Local<EntityHashSet>,
+    (mut unseen, mut told): (Local<EntityHashSet>, Local<EntityHashSet>),
     mut requests: ResMut<LevelRequests>,
     settings: Res<LevelSettings>,
     clock: Res<StreamingClock>,
@@ -84,20 +84,21 @@ pub(crate) fn sync_wanted(
     // Whoever has another one by now goes on with that.
     for entity in removed.read().filter(|entity| !all.contains(*entity)) {
         requests.forget_wanted(entity);
+        told.remove(&entity);
     }
     for (entity, wanted, is_hidden) in &changed {
         if is_hidden && !requests.is_wanting(entity) {
             unseen.insert(entity);
         } else {
             unseen.remove(&entity);
-            wanted.hear(entity, requests, &settings);
+            wanted.hear(entity, requests, &settings, &mut told);
         }
     }
     // What is seen again need not count as changed then.
     unseen.retain(|entity| match all.get(*entity) {
         Ok((_, true)) => true,
         Ok((wanted, false)) => {
-            wanted.hear(*entity, requests, &settings);
+            wanted.hear(*entity, requests, &settings, &mut told);
             false
         }
         Err(_) => false,
@@ -106,8 +107,10 @@ pub(crate) fn sync_wanted(
     while let Some(entity) = requests.next_refused(settings.max_requests) {
         let wanted = all.get(entity).map(|(wanted, _)| wanted.named());
         let made = wanted.map(|wanted| requests.set_wanted(entity, wanted, settings.max_requests));
-        if made.is_err() {
-            requests.forget_wanted(entity);
+        match made {
+            Ok(Ok(())) => _ = told.remove(&entity),
+            Ok(Err(_)) => {}
+            Err(_) => requests.forget_wanted(entity),
         }
     }
 }
@@ -122,10 +125,12 @@ impl LevelWanted {
         }
     }
 
-    /// An entity wants this now.
-    fn hear(&self, entity: Entity, requests: &mut LevelRequests, settings: &LevelSettings) {
-        if let Err(error) = requests.set_wanted(entity, self.named(), settings.max_requests) {
-            error!("levels wanted by {entity}: {error}");
+    /// An entity wants this now. Of one that is `told` it is known that what it wants is too much: it may say so in each frame.
+    fn hear(&self, entity: Entity, requests: &mut LevelRequests, settings: &LevelSettings, told: &mut EntityHashSet) {
+        match requests.set_wanted(entity, self.named(), settings.max_requests) {
+            Ok(()) => _ = told.remove(&entity),
+            Err(error) if told.insert(entity) => error!("levels wanted by {entity}: {error}"),
+            Err(_) => {}
         }
         self.levels.iter().for_each(|level| requests.note_unknown(level));
     }

@@ -1,10 +1,12 @@
 //! Which volumes the sources are in, without asking twice. See [`Containment`].
 
+mod changed;
 #[cfg(test)]
 mod tests;
 
 use bevy_math::Vec3;
 
+use self::changed::MOST_CHANGED;
 use super::{
     grid::VolumeGrid,
     largest::Largest,
@@ -21,8 +23,8 @@ const TRUSTED: f32 = 1e15;
 ///
 /// Each point knows how far it may go until anything can change: distances to shapes change no faster than the point
 /// moves, so the least of its distances to borders, to margins and to the walls of its cells is free to walk. A point at rest costs
-/// one comparison; one that sees a sector looks again when it moves or turns. What is said is exact: it is what a test of each point
-/// against each volume would say.
+/// one comparison; one that sees a sector looks again when it moves or turns. A volume that is put in is tested by itself against those
+/// that need not look; of more than a few, all look. What is said is exact: it is what a test of each point against each volume would say.
 #[derive(Debug, Default)]
 pub(super) struct Containment {
     grid: VolumeGrid,
@@ -32,8 +34,8 @@ pub(super) struct Containment {
     farthest: Largest,
     /// How much more than a reach any volume's box grows with it, at most.
     growth: Largest,
-    /// Whether volumes changed since the points looked.
-    is_stale: bool,
+    /// The volumes that were put in since the last update, each once; some may be gone again, and of very many some are left out.
+    changed: Vec<u32>,
     /// How often somebody began to look along ways.
     rounds: u64,
     touched: Vec<u32>,
@@ -173,10 +175,10 @@ impl Containment {
             *slot = Some(region);
         }
         self.touch(volume);
-        self.is_stale = true;
+        self.note_changed(volume);
     }
 
-    /// Takes a volume out.
+    /// Takes a volume out. No point need look: without it, each may go as far as with it at least.
     pub fn remove(&mut self, volume: u32) {
         let Some(region) = self.regions.get_mut(volume as usize).and_then(Option::take) else {
             return;
@@ -193,14 +195,16 @@ impl Containment {
 
     /// Moves the points, whose numbers must be finite. None is a point that is nowhere.
     pub fn update(&mut self, probes: impl Iterator<Item = Option<Probe>>) {
-        let is_stale = core::mem::take(&mut self.is_stale);
+        let mut changed = core::mem::take(&mut self.changed);
+        let all_look = changed.len() > MOST_CHANGED;
         let mut count = 0;
         for probe in probes {
             if count == self.points.len() {
                 self.points.push(Point::default());
             }
             match (probe, self.points.get(count)) {
-                (Some(probe), Some(point)) if is_stale || !point.is_free(&probe) => self.look(count, probe),
+                (Some(probe), Some(point)) if all_look || !point.is_free(&probe) => self.look(count, probe),
+                (Some(probe), Some(_)) if !changed.is_empty() => self.look_at_changed(count, &probe, &changed),
                 (None, Some(point)) if point.probe.is_some() => self.vacate(count),
                 _ => {}
             }
@@ -210,6 +214,8 @@ impl Containment {
             self.vacate(self.points.len() - 1);
             self.points.pop();
         }
+        changed.clear();
+        self.changed = changed;
     }
 
     /// Begins to [look along](Self::look_along) ways: those of before lead nowhere.
@@ -248,16 +254,16 @@ impl Containment {
         self.found = found;
     }
 
-    /// The points that are near a volume; none where that is not known, since volumes have changed.
+    /// The points that are near a volume; none where that is not known, since volumes were put in.
     pub fn points(&self, volume: u32) -> Option<&[u32]> {
         let points = || self.region(volume).map_or(&[][..], |region| &region.points);
-        (!self.is_stale).then(points)
+        self.changed.is_empty().then(points)
     }
 
     /// The sources whose ways lead into a volume, in the same manner.
     pub fn ways(&self, volume: u32) -> Option<&[u32]> {
         let ways = || self.with_ways(volume).map_or(&[][..], |region| &region.ways);
-        (!self.is_stale).then(ways)
+        self.changed.is_empty().then(ways)
     }
 
     /// Whether a way leads into a volume that is seen from there: any, and any for which levels may be shown.
@@ -318,7 +324,7 @@ impl Containment {
         let asked = point.probe;
         // What it is in counts twice for a moment, so that nothing is left that is not.
         let left = near.len();
-        let size = probe.at.abs().max_element() + probe.radius;
+        let size = probe.size();
         let mut slack = self.find(&probe, size);
         let found = core::mem::take(&mut self.found);
         self.looks += 1;
@@ -378,12 +384,7 @@ impl Containment {
 
     /// Lists all volumes that a point may be in, some of them twice; how far it may go until they are others.
     fn find(&mut self, probe: &Probe, size: f32) -> f32 {
-        // Volumes lie in the grid for a reach of one.
-        let more = (probe.reach - 1.0).max(0.0) * self.farthest.get();
-        let around = match probe.radius + more {
-            0.0 => 0.0,
-            around => (around * (1.0 + ROUNDING) + size * ROUNDING) * self.growth.get().max(1.0),
-        };
+        let around = probe.around(self.farthest.get(), self.growth.get());
         let free = self.grid.look(probe.at, around, &mut self.found);
         // Without an end it stays so, whatever is taken off.
         if free.is_finite() {

@@ -17,15 +17,16 @@
 //!
 //! Urgency, most first: always loaded, what somebody is in that may not be without ([`VolumeMode::BlockUntilLoaded`](crate::VolumeMode), which no cap
 //! leaves out), requested by the app to be shown, then the largest over sources, points at which they ask, and volumes of
-//! `priority of the source × priority of the volume / ((1 + distance to the volume's middle) × (1 + seconds until the source is
-//! there))`; the point at which its way enters the volume is one of these. The distance counts as longer where the source does not look. A volume or a source that only loads has half of it, and a
+//! `priority of the source × priority of the volume / ((1 + distance) × (1 + seconds until the source is there))`; the point at which its way
+//! enters the volume is one of these. The distance is that to the volume, zero inside, and a tenth of that to its middle; it counts as longer where the source does not look. A volume or a source that only loads has half of it, and a
 //! volume that lingers nothing; among equals, the lower index is first. At a cap, a source that is not
 //! [there](SourceInput::is_present) counts less than any that is.
 //!
 //! # What it costs
 //!
 //! Only what changes is looked at. Sources at rest cost one comparison each; a moving one is tested against the volumes
-//! of a few cells, and only when it has gone as far as the nearest border; and against those of the cells along its way. Nothing is allocated once all lists are large enough.
+//! of a few cells, and only when it has gone as far as the nearest border; and against those of the cells along its way. A volume that moves is tested against
+//! each source by itself, unless more than a few do. Nothing is allocated once all lists are large enough.
 
 mod contain;
 mod dense;
@@ -52,7 +53,7 @@ use crate::{
 pub const ALWAYS_PRIORITY: f32 = 1e8;
 /// The priority of a level that somebody may not be without where it is: see [`VolumeMode::BlockUntilLoaded`].
 pub const BLOCKING_PRIORITY: f32 = 2e7;
-/// The priority of a level that the app has asked to be loaded and not shown: as of one in whose volume somebody is, a hundred units from its middle.
+/// The priority of a level that the app has asked to be loaded and not shown: as of one whose volume is about a hundred units away.
 pub const PRELOAD_PRIORITY: f32 = 1e-2;
 /// The priority of a level that was requested by the app.
 pub const EXPLICIT_PRIORITY: f32 = 1e7;

@@ -2,7 +2,7 @@
 
 use bevy_math::Vec3;
 
-use super::SourceInput;
+use super::{SourceInput, contain::ROUNDING};
 use crate::{source::SourceShape, target::LevelTarget, volume::VolumeShape};
 
 /// The parts of the way ahead at whose ends a source is predicted.
@@ -119,6 +119,20 @@ impl Probe {
     /// The distance to a volume that is to be reached from `range` away: it is in it at zero and below.
     pub fn distance(&self, shape: &VolumeShape, range: f32) -> f32 {
         shape.signed_distance(self.at) - (self.radius + range * self.reach)
+    }
+
+    /// The largest of its numbers: how coarse distances from it are.
+    pub fn size(&self) -> f32 {
+        self.at.abs().max_element() + self.radius
+    }
+
+    /// How far from it the boxes of volumes may be that it may be near: those boxes are for a reach of one. It holds for volumes that are to be
+    /// reached from no more than `farthest` away, where that grows with the reach, and whose boxes then grow by no more than `growth` times as much.
+    pub fn around(&self, farthest: f32, growth: f32) -> f32 {
+        match self.radius + (self.reach - 1.0).max(0.0) * farthest {
+            0.0 => 0.0,
+            around => (around * (1.0 + ROUNDING) + self.size() * ROUNDING) * growth.max(1.0),
+        }
     }
 
     /// How far outside it may be of what it is in. The margin of a range grows with the range.

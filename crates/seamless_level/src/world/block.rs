@@ -15,6 +15,7 @@ pub(crate) fn is_anybody_blocked(selections: Query<&LevelSelection, EvenHidden>)
 
 /// Brings the levels into the world that nobody may be without. Each is a hitch, which is logged and counted. One that fails is told as
 /// any other is, and no frame waits for it again while it is [tried again](crate::RetryPolicy): a disk that hangs would stop one frame after another.
+/// Nor does one wait for what somebody else has despawned, as long as it is wanted: who does so again and again would have as many hitches.
 pub(crate) fn block_on_levels(
     world: &mut World,
     worlds: &mut QueryState<(&'static mut LevelTable, &'static LevelSelection), EvenHidden>,
@@ -23,12 +24,13 @@ pub(crate) fn block_on_levels(
     for (mut table, selection) in worlds.iter_mut(world) {
         let levels = &mut table.bypass_change_detection().levels;
         for level in &selection.selector.plan().block {
-            let Some(level) = levels.get_mut(*level).filter(|level| !level.was_waited_for) else {
-                continue;
-            };
-            let Some(id) = level.instance else { continue };
+            let Some(level) = levels.get_mut(*level) else { continue };
             // One that is loaded is only shown: nothing has to be read for it.
             let is_loaded = matches!(level.state(), LevelState::Hidden | LevelState::Visible);
+            if level.was_waited_for || level.was_lost && !is_loaded {
+                continue;
+            }
+            let Some(id) = level.instance else { continue };
             level.was_waited_for = !is_loaded;
             missing.push((id, (!is_loaded).then(|| level.name().to_owned())));
         }

@@ -24,13 +24,11 @@ use crate::{
     volume::StreamingVolume,
 };
 
-/// Levels, volumes and packages together of a world that is built in the frame in which its manifest is there: less than a
-/// millisecond, going by what one of 10 000 takes.
+/// Levels, volumes and packages together of a world that is built in the frame in which its manifest is there, or where several come in one that has
+/// time for it: less than a millisecond, going by what one of 10 000 takes.
 const SMALL: usize = 256;
 /// How many are copied or spawned between two looks at the clock.
 const STRIDE: usize = 32;
-/// Time for whatever there is.
-const ALL: Duration = Duration::from_secs(3600);
 
 /// On a world's entity from when its manifest is there until its levels are.
 ///
@@ -44,6 +42,8 @@ const ALL: Duration = Duration::from_secs(3600);
 pub(crate) struct WorldBuild {
     pub manifest: AssetId<WorldManifest>,
     stage: Stage,
+    /// That of the frame in which it was looked at last.
+    until: Deadline,
 }
 
 enum Stage {
@@ -59,10 +59,8 @@ type Outcome = Result<Box<Built>, ManifestError>;
 /// How far a build has come.
 pub(crate) enum Step {
     Goes,
-    /// It has come that far, and wants [`place`] in this frame.
+    /// It has come that far, and wants [`place`] from this frame on.
     Built,
-    /// It wants that once more.
-    Places,
     /// The manifest makes no sense.
     Fails(ManifestError),
 }
@@ -85,30 +83,56 @@ struct Placed {
     is_touched: bool,
 }
 
+/// Until when a frame may work on worlds: one time for all that come and go in it.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// There is time for whatever there is.
+    const NEVER: Self = Self(None);
+
+    /// In so much time. What is longer than clocks go is for ever.
+    pub fn after(time: Duration) -> Self {
+        Self(Instant::now().checked_add(time))
+    }
+
+    fn is_over(self) -> bool {
+        self.0.is_some_and(|end| Instant::now() >= end)
+    }
+}
+
 /// What the builds of a frame may take of it.
 pub(crate) struct Slice {
-    end: Instant,
+    end: Deadline,
     left: usize,
+    /// The world that is made whole whatever time there is, so that all of them come in the end.
+    first: Option<Entity>,
 }
 
 impl Slice {
-    pub fn new(time: Duration) -> Self {
+    pub fn new(end: Deadline) -> Self {
         Self {
-            end: Instant::now() + time,
+            end,
             left: STRIDE,
+            first: None,
         }
     }
 
     /// Takes one from a list, as long as there is time. In each frame there is for some.
     fn next<T>(&mut self, from: &mut impl Iterator<Item = T>) -> Option<T> {
         if self.left == 0 {
-            if Instant::now() >= self.end {
+            if self.end.is_over() {
                 return None;
             }
             self.left = STRIDE;
         }
         self.left -= 1;
         from.next()
+    }
+
+    /// Whether a small world may be made whole now, or waits for the next frame: the first that asks may, the others while there is time.
+    fn is_whole(&mut self, world: Entity) -> bool {
+        *self.first.get_or_insert(world) == world || !self.end.is_over()
     }
 }
 
@@ -128,7 +152,18 @@ impl WorldBuild {
         Self {
             manifest: id,
             stage: Stage::Copying(Box::new(header)),
+            until: Deadline::NEVER,
         }
+    }
+
+    /// Until when the frame in which it was looked at last may work on worlds.
+    pub fn until(&self) -> Deadline {
+        self.until
+    }
+
+    /// Whether it wants [`place`].
+    pub fn is_placing(&self) -> bool {
+        matches!(self.stage, Stage::Placing(_))
     }
 
     /// Goes on for as long as the slice lasts.
@@ -137,10 +172,11 @@ impl WorldBuild {
         manifest: &WorldManifest,
         path: Option<&AssetPath<'static>>,
         distances: Option<DistanceStreaming>,
-        (slice, threads): (&mut Slice, Option<&LoadingThreads>),
+        (world, slice, threads): (Entity, &mut Slice, Option<&LoadingThreads>),
     ) -> Step {
+        self.until = slice.end;
         let result = match core::mem::replace(&mut self.stage, Stage::Taken) {
-            Stage::Copying(mut copy) => match is_copied(&mut copy, manifest, slice) {
+            Stage::Copying(mut copy) => match is_copied(&mut copy, manifest, (world, slice)) {
                 true => build((self.manifest, *copy, path.cloned()), distances, threads),
                 false => Err(Stage::Copying(copy)),
             },
@@ -150,7 +186,6 @@ impl WorldBuild {
         let (stage, step) = match result {
             Ok(Ok(built)) => (Stage::Placing(built), Step::Built),
             Ok(Err(error)) => (Stage::Taken, Step::Fails(error)),
-            Err(stage @ Stage::Placing(_)) => (stage, Step::Places),
             Err(stage) => (stage, Step::Goes),
         };
         self.stage = stage;
@@ -164,7 +199,7 @@ fn build(
     distances: Option<DistanceStreaming>,
     threads: Option<&LoadingThreads>,
 ) -> Result<Outcome, Stage> {
-    let is_small = size(&manifest) <= SMALL;
+    let is_small = is_small(&manifest);
     let build = move || Built::new(id, manifest, path.as_ref(), distances).map(Box::new);
     if is_small {
         return Ok(build());
@@ -194,9 +229,19 @@ fn size(manifest: &WorldManifest) -> usize {
     manifest.levels.len() + manifest.volumes.len() + manifest.packages.len()
 }
 
-/// Copies what is missing, as long as there is time; whether that is all.
-fn is_copied(copy: &mut WorldManifest, manifest: &WorldManifest, slice: &mut Slice) -> bool {
+fn is_small(manifest: &WorldManifest) -> bool {
+    size(manifest) <= SMALL
+}
+
+/// Copies what is missing, as long as there is time; whether that is all. Of a small one that is all or nothing: it is built right after.
+fn is_copied(copy: &mut WorldManifest, manifest: &WorldManifest, (world, slice): (Entity, &mut Slice)) -> bool {
     let _span = debug_span!("copy_world", world = %manifest.name).entered();
+    let is_small = is_small(manifest);
+    if is_small && !slice.is_whole(world) {
+        return false;
+    }
+    let mut all = Slice::new(Deadline::NEVER);
+    let slice = if is_small { &mut all } else { slice };
     copy_rest(&mut copy.levels, &manifest.levels, slice);
     copy_rest(&mut copy.volumes, &manifest.volumes, slice);
     copy_rest(&mut copy.packages, &manifest.packages, slice);
@@ -219,7 +264,7 @@ impl Built {
     ) -> Result<Self, ManifestError> {
         let _span = debug_span!("build_world", world = %manifest.name).entered();
         manifest.validate()?;
-        let is_small = size(&manifest) <= SMALL;
+        let is_small = is_small(&manifest);
         let volumes = core::mem::take(&mut manifest.volumes);
         info!(
             "seamless world `{}`: levels {}, volumes {}",
@@ -261,8 +306,8 @@ fn volume_of(entry: VolumeEntry) -> StreamingVolume {
     }
 }
 
-/// Spawns volumes of a world that was built, for so long; when all are there, the world gets its levels.
-pub(crate) fn place(world: &mut World, entity: Entity, time: Duration) {
+/// Spawns volumes of a world that was built, for as long as the slice lasts; when all are there, the world gets its levels.
+pub(crate) fn place(world: &mut World, entity: Entity, slice: &mut Slice) {
     let start = Instant::now();
     let stage = world
         .get_mut::<WorldBuild>(entity)
@@ -273,12 +318,13 @@ pub(crate) fn place(world: &mut World, entity: Entity, time: Duration) {
     let _span = debug_span!("place_volumes", world = built.table.name()).entered();
     if !built.is_begun {
         // Left over of what it was before.
-        built.is_begun = sweep_volumes(world, entity, time);
-        if !built.is_begun {
-            return put_back(world, entity, built);
-        }
+        built.is_begun = sweep_volumes(world, entity, slice);
     }
-    let mut slice = Slice::new(if built.is_small { ALL } else { time });
+    if !built.is_begun || (built.is_small && !slice.is_whole(entity)) {
+        return put_back(world, entity, built);
+    }
+    let mut all = Slice::new(Deadline::NEVER);
+    let slice = if built.is_small { &mut all } else { slice };
     while let Some((volume, name, key)) = slice.next(&mut built.volumes) {
         let Some((volume, is_touched)) = spawn(world, entity, volume, name) else {
             return;
@@ -309,8 +355,8 @@ fn put_back(world: &mut World, entity: Entity, built: Box<Built>) {
     }
 }
 
-/// Despawns the volumes that a manifest brought, for so long: a few of them whole. Whether none is left.
-pub(super) fn sweep_volumes(world: &mut World, entity: Entity, time: Duration) -> bool {
+/// Despawns the volumes that a manifest brought, for as long as the slice lasts: a few of them whole, where there is time. Whether none is left.
+pub(super) fn sweep_volumes(world: &mut World, entity: Entity, slice: &mut Slice) -> bool {
     let start = Instant::now();
     let Some(volumes) = world.get::<LevelVolumes>(entity) else {
         return true;
@@ -318,7 +364,9 @@ pub(super) fn sweep_volumes(world: &mut World, entity: Entity, time: Duration) -
     let _span = debug_span!("sweep_volumes", volumes = volumes.len()).entered();
     // From the back: each takes itself off the list, and whoever is not at its end moves all that are behind it.
     let volumes: Vec<Entity> = volumes.iter().rev().collect();
-    let mut slice = Slice::new(if volumes.len() <= SMALL { ALL } else { time });
+    let mut all = Slice::new(Deadline::NEVER);
+    let is_whole = volumes.len() <= SMALL && slice.is_whole(entity);
+    let slice = if is_whole { &mut all } else { slice };
     let mut left = volumes.into_iter();
     while let Some(volume) = slice.next(&mut left) {
         // An observer of another may have done it.
@@ -378,6 +426,40 @@ fn install(world: &mut World, entity: Entity, built: Built) {
     }
     if let Ok(mut entity) = world.get_entity_mut(entity) {
         entity.remove::<(WorldBuild, ManifestRead, WorldFailure)>();
+    }
+    // Whoever observes that may have despawned it.
+    if let Ok(mut entity) = world.get_entity_mut(entity) {
         entity.insert((table, selection));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORLDS: [Entity; 2] = [Entity::PLACEHOLDER, Entity::from_raw_u32(7).unwrap()];
+
+    /// How many of a thousand there is time for, and which of two small worlds.
+    fn fits(time: Duration) -> (usize, [bool; 2]) {
+        let mut slice = Slice::new(Deadline::after(time));
+        let mut from = 0..1_000;
+        let taken = core::iter::from_fn(|| slice.next(&mut from)).count();
+        (taken, WORLDS.map(|world| slice.is_whole(world)))
+    }
+
+    #[test]
+    fn the_longest_time_has_no_end_and_none_is_enough_for_some() {
+        for time in [Duration::MAX, Duration::MAX / 2, Duration::from_secs(3_600)] {
+            assert_eq!(fits(time), (1_000, [true; 2]), "{time:?}");
+        }
+        assert_eq!(fits(Duration::ZERO), (STRIDE, [true, false]));
+    }
+
+    #[test]
+    fn the_first_world_stays_the_first() {
+        let mut slice = Slice::new(Deadline::after(Duration::ZERO));
+        let [first, other] = WORLDS;
+        let whole = [first, other, first].map(|world| slice.is_whole(world));
+        assert_eq!(whole, [true, false, true]);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bevy_ecs::{entity::Entity, resource::Resource};
 use seamless_asset::InstanceId;
 
-use crate::requests::Unheard;
+use crate::{events::LevelLeft, requests::Unheard};
 
 /// The level that an instance belongs to, for all instances that this crate asked for and that are not gone yet.
 #[derive(Resource, Default)]
@@ -27,10 +27,8 @@ pub(crate) enum Owner {
     },
     /// The level of a world that is gone; the instance is on its way out.
     Orphan {
-        /// What was the seamless world.
-        world: Entity,
-        /// The level's name.
-        name: String,
+        /// What is told when it is gone; nothing of one that nobody was told of.
+        left: Option<LevelLeft>,
     },
 }
 
@@ -39,8 +37,8 @@ impl InstanceIndex {
         self.owners.insert(id, Owner::Level { world, level });
     }
 
-    pub fn orphan(&mut self, id: InstanceId, world: Entity, name: String) {
-        self.owners.insert(id, Owner::Orphan { world, name });
+    pub fn orphan(&mut self, id: InstanceId, left: Option<LevelLeft>) {
+        self.owners.insert(id, Owner::Orphan { left });
     }
 
     pub fn get(&self, id: InstanceId) -> Option<&Owner> {

@@ -9,16 +9,16 @@ use bevy_ecs::{
     lifecycle::RemovedComponents,
     message::{MessageReader, MessageWriter},
     query::{QueryData, With, Without},
-    system::{Commands, Query, Res, ResMut, SystemParam},
+    system::{Commands, Local, Query, Res, ResMut, SystemParam},
     world::{EntityWorldMut, World},
 };
 use bevy_log::{error, warn};
-use seamless_asset::{ObjectRegistries, Streamer, StreamingClock, StreamingSettings, StreamingTime};
+use seamless_asset::{LoadingThreads, ObjectRegistries, Streamer, StreamingClock, StreamingSettings, StreamingTime};
 
 use super::{
     DistanceStreaming, EvenHidden, LevelSelection, LevelTable, LevelVolumes, SeamlessWorld, WorldError, WorldFailure,
-    build::{Slice, Step, WorldBuild, place, sweep_volumes},
-    reading::{self, Found, ManifestRead},
+    build::{Deadline, Slice, Step, WorldBuild, place, sweep_volumes},
+    reading::{self, Found, ManifestRead, Remade},
 };
 use crate::{events::WorldFailed, manifest::WorldManifest, settings::LevelSettings};
 
@@ -55,26 +55,23 @@ pub(crate) fn resolve_manifests(
     assets: ManifestAssets,
     (mut streamer, mut registries): (ResMut<Streamer>, Option<ResMut<ObjectRegistries>>),
     mut failed: MessageWriter<WorldFailed>,
-    clock: Res<StreamingClock>,
+    (clock, mut remade): (Res<StreamingClock>, Local<Remade>),
 ) {
     let _time = clock.measure("worlds that come");
     for entity in removed.read() {
+        remade.forget(entity);
         take_down(&mut commands, entity);
     }
-    let changed: HashSet<AssetId<WorldManifest>> = changes
-        .read()
-        .filter_map(|event| match event {
-            AssetEvent::Modified { id } => Some(*id),
-            _ => None,
-        })
-        .collect();
-    let mut slice = Slice::new(assets.share());
+    let changed = modified(&mut changes);
+    let mut slice = Slice::new(Deadline::after(assets.share()));
     for mut parts in &mut worlds {
         let (entity, id) = (parts.entity, parts.world.0.id());
-        if parts
-            .manifest()
-            .is_some_and(|known| known != id || changed.contains(&id))
+        if let Some(known) = parts.manifest()
+            && (known != id || changed.contains(&id))
         {
+            if known == id && remade.is_news(entity, assets.time.now()) {
+                tell_remade(entity, parts.world);
+            }
             // It is built again in the next frame, when this has been applied.
             take_down(&mut commands, entity);
             continue;
@@ -82,8 +79,9 @@ pub(crate) fn resolve_manifests(
         if parts.table.is_some() || parts.read.as_ref().is_some_and(|read| read.is_refused()) {
             continue;
         }
+        let threads = streamer.loading_threads();
         let (found, error) = match assets.get(parts.world) {
-            Ok(manifest) => match go_on(&mut commands, &mut parts, manifest, &mut slice, (&assets, &streamer)) {
+            Ok(manifest) => match go_on(&mut commands, &mut parts, manifest, &mut slice, threads) {
                 Step::Fails(error) => (Found::Invalid, Some(error.into())),
                 Step::Built => {
                     // After a teleport the levels of both places are live, and those that leave wait for their turn.
@@ -93,7 +91,7 @@ pub(crate) fn resolve_manifests(
                     }
                     continue;
                 }
-                Step::Places | Step::Goes => continue,
+                Step::Goes => continue,
             },
             Err(cannot) => cannot,
         };
@@ -104,15 +102,23 @@ pub(crate) fn resolve_manifests(
     }
 }
 
+/// The manifests that were modified since the last frame.
+fn modified(changes: &mut MessageReader<AssetEvent<WorldManifest>>) -> HashSet<AssetId<WorldManifest>> {
+    let modified = changes.read().filter_map(|event| match event {
+        AssetEvent::Modified { id } => Some(*id),
+        _ => None,
+    });
+    modified.collect()
+}
+
 /// Builds a world whose manifest is there, as far as this frame has time for it.
 fn go_on(
     commands: &mut Commands,
     parts: &mut WorldPartsItem,
     manifest: &WorldManifest,
     slice: &mut Slice,
-    (assets, streamer): (&ManifestAssets, &Streamer),
+    threads: Option<&LoadingThreads>,
 ) -> Step {
-    let (entity, time) = (parts.entity, assets.share());
     let mut new = None;
     let build = match parts.build.as_deref_mut() {
         Some(build) => build,
@@ -122,13 +128,10 @@ fn go_on(
         manifest,
         parts.world.0.path(),
         parts.distances.copied(),
-        (slice, streamer.loading_threads()),
+        (parts.entity, slice, threads),
     );
     if let Some(new) = new.filter(|_| !matches!(step, Step::Fails(_))) {
-        commands.entity(entity).try_insert(new);
-    }
-    if matches!(step, Step::Built | Step::Places) {
-        commands.queue(move |world: &mut World| place(world, entity, time));
+        commands.entity(parts.entity).try_insert(new);
     }
     step
 }
@@ -149,6 +152,9 @@ impl ManifestAssets<'_> {
         if let Some(manifest) = self.manifests.get(&world.0) {
             return Ok(manifest);
         }
+        if world.0.id() == AssetId::default() {
+            return Err((Found::Nowhere, None));
+        }
         Err(match self.server.load_state(&world.0) {
             LoadState::Failed(error) => {
                 let path = world.0.path().cloned();
@@ -163,7 +169,7 @@ impl ManifestAssets<'_> {
         })
     }
 
-    /// What worlds that come may take of a frame: half of its budget.
+    /// What worlds that come and go may take of a frame: half of its budget.
     fn share(&self) -> Duration {
         let settings = self.streaming.as_ref();
         settings.map_or(SHARE, |settings| settings.budget / 2)
@@ -207,6 +213,8 @@ impl ManifestAssets<'_> {
             (Step::Nothing, _) => {}
             (Step::ReadAgain, _) => self.read_again(world),
             (Step::TellHanging, _) => fail(commands, failed, entity, self.hanging(world)),
+            (Step::TellUnread, _) => tell_unread(entity, world),
+            (Step::TellNowhere, _) => fail(commands, failed, entity, WorldError::Nowhere),
             (Step::Wait(wait), Some(error)) => {
                 let seconds = wait.as_secs_f32();
                 warn!("seamless world {entity} waits: {error}; it is read again in {seconds:.1} s");
@@ -245,6 +253,22 @@ pub(super) fn beside(manifest: Option<&AssetPath<'static>>, name: &str) -> Asset
     AssetPath::from_path_buf(path).with_source(manifest.source().clone_owned())
 }
 
+fn tell_unread(entity: Entity, world: &SeamlessWorld) {
+    let manifest = world.0.path().map(|path| format!(" (`{path}`)")).unwrap_or_default();
+    warn!(
+        "nobody loads or inserts the manifest of seamless world {entity}{manifest}: give it the handle that `AssetServer::load` gives, or insert the \
+         manifest into `Assets<WorldManifest>` under the id of its handle; the world waits for that"
+    );
+}
+
+fn tell_remade(entity: Entity, world: &SeamlessWorld) {
+    let manifest = world.0.path().map(|path| format!(" (`{path}`)")).unwrap_or_default();
+    warn!(
+        "seamless world {entity} is made anew again and again, as its manifest{manifest} is modified: most likely a system writes to \
+         `Assets<WorldManifest>` in each frame, which counts even where it writes what was there; look with `get`, and write only what is different"
+    );
+}
+
 fn fail(commands: &mut Commands, failed: &mut MessageWriter<WorldFailed>, world: Entity, error: WorldError) {
     error!("seamless world {world} has no levels: {error}");
     let error = Arc::new(error);
@@ -265,14 +289,31 @@ fn take_down(commands: &mut Commands, world: Entity) {
     }
 }
 
-/// Despawns the volumes of worlds that were taken down, for as long as a frame has time for it.
+/// Spawns the volumes of worlds that were built, and despawns those of worlds that were taken down, for as long as a frame has time for it: until the same
+/// moment as worlds that come are copied.
 pub(crate) fn sweep_worlds(
-    worlds: Query<Entity, (With<LevelVolumes>, Without<LevelTable>, Without<WorldBuild>, EvenHidden)>,
+    builds: Query<(Entity, &WorldBuild), EvenHidden>,
+    left: Query<Entity, (With<LevelVolumes>, Without<LevelTable>, Without<WorldBuild>, EvenHidden)>,
     assets: ManifestAssets,
     mut commands: Commands,
 ) {
-    let time = assets.share();
-    for entity in &worlds {
-        commands.queue(move |world: &mut World| _ = sweep_volumes(world, entity, time));
+    let built = builds.iter().filter(|(_, build)| build.is_placing());
+    let built: Vec<Entity> = built.map(|(world, _)| world).collect();
+    let left: Vec<Entity> = left.iter().collect();
+    if built.is_empty() && left.is_empty() {
+        return;
     }
+    let begun = builds.iter().next().map(|(_, build)| build.until());
+    let end = begun.unwrap_or_else(|| Deadline::after(assets.share()));
+    commands.queue(move |world: &mut World| {
+        let mut slice = Slice::new(end);
+        for entity in built {
+            place(world, entity, &mut slice);
+        }
+        // Some go whatever time it has taken others to come.
+        let mut slice = Slice::new(end);
+        for entity in left {
+            sweep_volumes(world, entity, &mut slice);
+        }
+    });
 }

@@ -106,6 +106,14 @@ pub enum WorldError {
         /// For how many seconds.
         seconds: u64,
     },
+    /// The handle points to nothing: it is the default one. Bevy gives that for an empty path, and for one that it forbids: it is absolute, or leads
+    /// out of its asset folder. The world comes when it is given another handle.
+    #[error(
+        "the handle of the `SeamlessWorld` points to nothing. Bevy gives that one for an empty path and for paths that it forbids, which are absolute or \
+         lead out of its asset folder, as `../w.seamless` does: have the manifest in that folder, load it by its path there, and give the world that \
+         handle; or see `AssetPlugin::unapproved_path_mode`"
+    )]
+    Nowhere,
     /// The manifest was made by hand and makes no sense.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
@@ -120,7 +128,7 @@ impl WorldError {
         match self {
             Self::Load { error, .. } => may_pass(error),
             Self::Stalled { .. } => true,
-            Self::Manifest(_) => false,
+            Self::Nowhere | Self::Manifest(_) => false,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How the reading of a world's manifest goes: pure. See [`ManifestRead`].
+//! How the reading of a world's manifest goes, and how often that makes a world anew: pure. See [`ManifestRead`] and [`Remade`].
 
 #[cfg(test)]
 mod tests;
@@ -6,9 +6,18 @@ mod tests;
 use core::time::Duration;
 
 use bevy_asset::AssetId;
-use bevy_ecs::component::Component;
+use bevy_ecs::{
+    component::Component,
+    entity::{Entity, EntityHashMap},
+};
 
 use crate::{manifest::WorldManifest, retry::RetryPolicy};
+
+/// For how long nobody may read a manifest, or put it there, before that is told.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A world that is made anew twice in this time is made so too often.
+const OFTEN: Duration = Duration::from_secs(1);
 
 /// How the reading of a world's manifest goes, on the world's entity for as long as it has no levels. Times are those of
 /// [`StreamingTime`](seamless_asset::StreamingTime).
@@ -18,6 +27,10 @@ pub(crate) struct ManifestRead {
     stage: Stage,
     /// How often it failed.
     failures: u32,
+    /// Since when nobody reads it.
+    unread: Option<Duration>,
+    /// It was told that nobody does.
+    is_unread_told: bool,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -35,6 +48,8 @@ enum Stage {
 /// What there is of a manifest that cannot be used yet.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(crate) enum Found {
+    /// Its handle is the one that points to nothing: it never comes.
+    Nowhere,
     /// Nobody reads it: code is to put it there.
     Nothing,
     /// It is being read.
@@ -54,6 +69,10 @@ pub(crate) enum Step {
     ReadAgain,
     /// Its read has taken so long that it is told.
     TellHanging,
+    /// Nobody has read it for some time.
+    TellUnread,
+    /// It is given up, as its handle points to nothing.
+    TellNowhere,
     GiveUp,
 }
 
@@ -63,6 +82,8 @@ impl ManifestRead {
             id,
             stage: Stage::Reading { since: now },
             failures: 0,
+            unread: None,
+            is_unread_told: false,
         }
     }
 
@@ -74,8 +95,12 @@ impl ManifestRead {
     /// Goes on; a read that takes longer than `timeout` hangs, if that is not zero.
     pub fn step(&mut self, found: Found, now: Duration, retry: &RetryPolicy, timeout: Duration) -> Step {
         match (self.stage, found) {
-            (Stage::Over { .. }, Found::Nothing | Found::Reading | Found::Failed { .. }) => Step::Nothing,
             (_, Found::Invalid) => self.give_up(true),
+            (Stage::Over { .. }, _) => Step::Nothing,
+            (_, Found::Nowhere) => {
+                self.stage = Stage::Over { is_there: false };
+                Step::TellNowhere
+            }
             (Stage::Waiting { until }, _) if now < until => Step::Nothing,
             (Stage::Waiting { .. }, _) => {
                 self.stage = Stage::Reading { since: now };
@@ -85,7 +110,7 @@ impl ManifestRead {
             (Stage::Reading { since }, Found::Reading) => self.wait(since, now, timeout),
             (Stage::Reading { .. }, Found::Nothing) => {
                 self.stage = Stage::Reading { since: now };
-                Step::Nothing
+                self.stay_unread(now)
             }
             (Stage::Hanging, _) => Step::Nothing,
         }
@@ -102,7 +127,18 @@ impl ManifestRead {
         Step::Wait(wait)
     }
 
+    /// Nobody reads it: that is told once, as somebody may still do so, or put it there.
+    fn stay_unread(&mut self, now: Duration) -> Step {
+        let since = *self.unread.get_or_insert(now);
+        if self.is_unread_told || now.saturating_sub(since) < PATIENCE {
+            return Step::Nothing;
+        }
+        self.is_unread_told = true;
+        Step::TellUnread
+    }
+
     fn wait(&mut self, since: Duration, now: Duration, timeout: Duration) -> Step {
+        self.unread = None;
         if timeout.is_zero() || now.saturating_sub(since) < timeout {
             return Step::Nothing;
         }
@@ -113,5 +149,33 @@ impl ManifestRead {
     fn give_up(&mut self, is_there: bool) -> Step {
         self.stage = Stage::Over { is_there };
         Step::GiveUp
+    }
+}
+
+/// Worlds that were made anew because their manifests were modified.
+#[derive(Debug, Default)]
+pub(crate) struct Remade(EntityHashMap<Remake>);
+
+/// When a world was made anew the last time.
+#[derive(Copy, Clone, Debug)]
+struct Remake {
+    at: Duration,
+    is_told: bool,
+}
+
+impl Remade {
+    /// A world is made anew once more; whether it is to be told that this is too often, which is so once for each world.
+    pub fn is_news(&mut self, world: Entity, now: Duration) -> bool {
+        let last = self.0.get(&world);
+        let was_told = last.is_some_and(|last| last.is_told);
+        let is_news = !was_told && last.is_some_and(|last| now.saturating_sub(last.at) < OFTEN);
+        let is_told = was_told || is_news;
+        self.0.insert(world, Remake { at: now, is_told });
+        is_news
+    }
+
+    /// It is no world any more.
+    pub fn forget(&mut self, world: Entity) {
+        self.0.remove(&world);
     }
 }

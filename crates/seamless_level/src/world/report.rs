@@ -13,7 +13,7 @@ use bevy_log::{debug_span, error, warn};
 use seamless_asset::{InstanceEvent, InstanceId, LoadError, Streamer, StreamingClock, StreamingStats};
 
 use super::{
-    EvenHidden, LevelSelection, LevelState, LevelTable, caps::tell_held, index::Owner, select::Pipeline,
+    EvenHidden, Level, LevelSelection, LevelState, LevelTable, caps::tell_held, index::Owner, select::Pipeline,
     slots::StateCounts,
 };
 use crate::{
@@ -118,7 +118,7 @@ fn changed(
     let (mut table, mut selection) = worlds.get_mut(world).ok()?;
     let LevelTable { levels, counts, .. } = &mut *table;
     let slot = levels.get_mut(level)?;
-    slot.is_loaded = state == LevelState::Hidden && slot.target == LevelTarget::Loaded;
+    slot.is_loaded = true;
     slot.is_out_of_sight = state == LevelState::Hidden;
     slot.forget_failures();
     if slot.state() != LevelState::Leaving {
@@ -136,7 +136,7 @@ fn revealed(
     pipeline: &Pipeline,
     events: &mut LevelEvents,
 ) {
-    // A stranger's instance, or one whose world is gone and which leaves at once.
+    // A stranger's instance, or one whose world is gone: neither that it comes nor that it leaves at once is told.
     let Some(&Owner::Level { world, level }) = pipeline.index.get(id) else {
         return;
     };
@@ -170,8 +170,8 @@ fn revealed(
 fn gone(id: InstanceId, was_live: bool, worlds: &mut Worlds, pipeline: &mut Pipeline, events: &mut LevelEvents) {
     let (world, level) = match pipeline.index.remove(id) {
         Some(Owner::Level { world, level }) => (world, level),
-        Some(Owner::Orphan { world, name }) if was_live => {
-            events.left(LevelLeft { world, level: name });
+        Some(Owner::Orphan { left: Some(left) }) if was_live => {
+            events.left(left);
             return;
         }
         _ => return,
@@ -183,18 +183,34 @@ fn gone(id: InstanceId, was_live: bool, worlds: &mut Worlds, pipeline: &mut Pipe
     let Some(slot) = levels.get_mut(level) else {
         return;
     };
+    let root = slot.root.filter(|_| was_live);
     slot.gone(LevelState::Unloaded, counts);
     slot.forget_failures();
-    slot.left += u32::from(was_live);
+    slot.left += u32::from(root.is_some());
     selection.selector.set_presence(level, Presence::Away);
     let is_wanted = slot.is_wanted();
-    if was_live {
+    if let Some(root) = root {
+        if is_wanted {
+            lost(slot);
+        }
         let level = slot.entry.name.clone();
-        events.left(LevelLeft { world, level });
+        events.left(LevelLeft { world, level, root });
     }
     if is_wanted {
-        // It was wanted again while it was on its way out.
+        // Somebody else despawned it, or it was wanted again while it was on its way out.
         pipeline.load(world, &mut table, &mut selection, level);
+    }
+}
+
+/// A level has left that nobody has let go of. It is told once: who does so in each frame need not read it in each frame.
+fn lost(slot: &mut Level) {
+    slot.was_lost = true;
+    if !core::mem::replace(&mut slot.is_loss_told, true) {
+        warn!(
+            "the root of level `{}` was despawned by somebody else while it is wanted, so it is loaded again; to unload it use `Levels::unload`, or \
+             let go of what asks for it",
+            slot.name()
+        );
     }
 }
 

@@ -233,7 +233,6 @@ impl Pipeline<'_> {
             (_, Some(id)) => {
                 self.streamer.set_target(id, slot.target.into());
                 self.streamer.set_priority(id, selection.selector.priority(level));
-                slot.is_loaded &= slot.target == LevelTarget::Loaded;
                 if let Some(state) = self.look_again(slot, id) {
                     slot.set_state(state, counts);
                 }

@@ -46,7 +46,7 @@ pub struct Level {
     pub(super) root: Option<Entity>,
     /// It is in the world, and hidden.
     pub(super) is_out_of_sight: bool,
-    /// All of it is loaded, and it is not to be shown.
+    /// All of it has been loaded, as far as that was told.
     pub(super) is_loaded: bool,
     pub(super) entities: u32,
     pub(super) revealed: u32,
@@ -56,6 +56,10 @@ pub struct Level {
     pub(super) failures_in_row: u32,
     /// A frame has waited for it since then.
     pub(super) was_waited_for: bool,
+    /// Somebody else despawned it since it is wanted.
+    pub(super) was_lost: bool,
+    /// That this happens was told.
+    pub(super) is_loss_told: bool,
     pub(super) retry_in: Option<Duration>,
     #[reflect(ignore)]
     pub(super) error: Option<Arc<LoadError>>,
@@ -190,6 +194,8 @@ impl Level {
             failures: 0,
             failures_in_row: 0,
             was_waited_for: false,
+            was_lost: false,
+            is_loss_told: false,
             retry_in: None,
             error: None,
             is_removed: false,
@@ -233,6 +239,8 @@ impl Level {
     pub(super) fn forget_failures(&mut self) {
         self.failures_in_row = 0;
         self.was_waited_for = false;
+        // That it came again says nothing of who despawns it.
+        self.was_lost &= self.is_wanted();
         self.retry_in = None;
     }
 
@@ -241,10 +249,19 @@ impl Level {
         self.target == LevelTarget::Loaded
     }
 
+    /// Whether all of it is in memory, whether it can be seen or not, or waits for that.
+    pub(crate) fn is_all_loaded(&self) -> bool {
+        self.is_loaded
+            || matches!(
+                self.state,
+                LevelState::Hidden | LevelState::Revealing | LevelState::Visible
+            )
+    }
+
     /// Where it is, by what the pipeline says of its instance.
     pub(super) fn state_by(&self, instance: LoadState) -> LevelState {
         match instance {
-            LoadState::Staged if self.is_loaded => LevelState::Hidden,
+            LoadState::Staged if self.is_loaded && self.is_only_loaded() => LevelState::Hidden,
             LoadState::Hidden => LevelState::Hidden,
             LoadState::Revealing => LevelState::Revealing,
             LoadState::Live => LevelState::Visible,

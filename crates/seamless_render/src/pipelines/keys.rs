@@ -83,11 +83,17 @@ impl Views {
         for view in extracted.iter(world) {
             let id = &view.retained_view_entity;
             views.main.extend(main.get(id).filter(|_| drawing.has(id)));
-            let prepass = prepass.and_then(|keys| keys.get(id));
+            let prepass = prepass.and_then(|keys| keys.get(id)).copied();
+            // Bevy has that in the other key only.
+            let deferred = main
+                .get(id)
+                .map_or(MeshPipelineKey::empty(), |key| *key & MeshPipelineKey::DEFERRED_PREPASS);
+            let prepass = prepass.map(|key| key | deferred);
             // A view without any has a key of its own all the same.
             let has_prepass = MeshPipelineKey::DEPTH_PREPASS
                 | MeshPipelineKey::NORMAL_PREPASS
-                | MeshPipelineKey::MOTION_VECTOR_PREPASS;
+                | MeshPipelineKey::MOTION_VECTOR_PREPASS
+                | MeshPipelineKey::DEFERRED_PREPASS;
             views.prepass.extend(prepass.filter(|key| key.intersects(has_prepass)));
             views.shadow.extend(shadow.and_then(|keys| keys.get(id)));
         }
@@ -98,11 +104,16 @@ impl Views {
         views
     }
 
-    /// What a level with these lights is drawn in. Nothing is, as long as nobody looks.
+    /// What a level is drawn in where there are these lights. Nothing is, as long as nobody looks.
     pub fn passes(&self, lights: OwnLights) -> Vec<PassKey> {
         if self.main.is_empty() {
             return Vec::new();
         }
+        let mut main = self.main.clone();
+        // A view has them while it sees one.
+        main.extend(self.main.iter().map(|view| *view | probe_bits(lights)));
+        main.sort_unstable_by_key(MeshPipelineKey::bits);
+        main.dedup();
         let mut shadow = self.shadow.clone();
         if lights.points {
             shadow.push(MeshPipelineKey::DEPTH_PREPASS | MeshPipelineKey::VIEW_PROJECTION_PERSPECTIVE);
@@ -113,7 +124,7 @@ impl Views {
         }
         shadow.sort_unstable_by_key(MeshPipelineKey::bits);
         shadow.dedup();
-        let main = self.main.iter().copied().map(PassKey::Main);
+        let main = main.into_iter().map(PassKey::Main);
         let prepass = self.prepass.iter().copied().map(PassKey::Prepass);
         main.chain(prepass)
             .chain(shadow.into_iter().map(PassKey::Shadow))
@@ -177,7 +188,7 @@ impl Prepared {
         key.set(MeshPipelineKey::LIGHTMAPPED, set.lightmap.is_some());
         key.set(MeshPipelineKey::LIGHTMAP_BICUBIC_SAMPLING, set.lightmap == Some(true));
         key.set(MeshPipelineKey::VISIBILITY_RANGE_DITHER, set.crossfades);
-        key
+        key | skin_bits(set, view)
     }
 
     fn prepass_key(&self, set: &DrawnSet, view: MeshPipelineKey) -> Option<MeshPipelineKey> {
@@ -190,16 +201,20 @@ impl Prepared {
             properties.render_phase_type,
             RenderPhaseType::Opaque | RenderPhaseType::AlphaMask
         );
-        let is_forward = matches!(properties.render_method, OpaqueRendererMethod::Forward);
         let is_prepassed = properties.prepass_enabled && !properties.reads_view_transmission_texture;
-        if !(is_solid && is_drawn && is_forward && is_prepassed) {
+        if !(is_solid && is_drawn && is_prepassed) {
             return None;
         }
+        let is_forward = matches!(properties.render_method, OpaqueRendererMethod::Forward);
+        let is_deferred = view.contains(MeshPipelineKey::DEFERRED_PREPASS) && !is_forward;
         let mut key = view | self.mesh_bits | self.alpha_bits(view);
+        key.set(MeshPipelineKey::DEFERRED_PREPASS, is_deferred);
         key.set(MeshPipelineKey::LIGHTMAPPED, set.lightmap.is_some());
+        let is_bicubic = is_deferred && set.lightmap == Some(true);
+        key.set(MeshPipelineKey::LIGHTMAP_BICUBIC_SAMPLING, is_bicubic);
         key.set(MeshPipelineKey::VISIBILITY_RANGE_DITHER, set.crossfades);
         key.set(MeshPipelineKey::PREPASS_READS_MATERIAL, self.prepass_reads_material());
-        Some(key)
+        Some(key | skin_bits(set, view))
     }
 
     fn shadow_key(&self, set: &DrawnSet, light: MeshPipelineKey) -> Option<MeshPipelineKey> {
@@ -220,5 +235,22 @@ impl Prepared {
         key.set(MeshPipelineKey::MAY_DISCARD, may_discard);
         key.set(MeshPipelineKey::PREPASS_READS_MATERIAL, self.prepass_reads_material());
         Some(key)
+    }
+}
+
+/// What probes add to what a view draws.
+fn probe_bits(lights: OwnLights) -> MeshPipelineKey {
+    let mut bits = MeshPipelineKey::empty();
+    bits.set(MeshPipelineKey::ENVIRONMENT_MAP, lights.reflections);
+    bits.set(MeshPipelineKey::IRRADIANCE_VOLUME, lights.irradiance);
+    bits
+}
+
+/// What bones add where a view draws motion: Bevy says that they were there in the last frame, of new ones too.
+fn skin_bits(set: &DrawnSet, view: MeshPipelineKey) -> MeshPipelineKey {
+    if set.skinned && view.contains(MeshPipelineKey::MOTION_VECTOR_PREPASS) {
+        MeshPipelineKey::HAS_PREVIOUS_SKIN
+    } else {
+        MeshPipelineKey::empty()
     }
 }

@@ -20,16 +20,20 @@ pub(super) fn set() -> DrawnSet {
         casts_shadows: false,
         lightmap: None,
         crossfades: false,
+        skinned: false,
     }
 }
 
 fn level(sets: Vec<DrawnSet>) -> Watched {
     Watched {
         is_ready: true,
-        drawn: Arc::new(Drawn {
-            sets,
-            lights: OwnLights::default(),
-        }),
+        level: Known {
+            drawn: Arc::new(Drawn {
+                sets,
+                lights: OwnLights::default(),
+            }),
+            scans: Weak::new(),
+        },
     }
 }
 
@@ -42,7 +46,7 @@ fn on_another_device_no_pipeline_is_compiled() {
     gate.lock().levels.insert(bare, level(vec![]));
     let mut world = World::new();
     world.insert_resource(gate.clone());
-    world.insert_resource(Warming(HashMap::from_iter([(drawn, Warmth::default())])));
+    world.insert_resource(Warming(HashMap::from_iter([(drawn, LevelWarmth::default())])));
     world.run_system_once(start_over).expect("it has its resources");
     assert!(!gate.is_level_open(drawn), "its pipelines were the last device's");
     assert!(gate.is_level_open(bare), "it needs none");

@@ -3,7 +3,9 @@
 #[cfg(test)]
 mod tests;
 
+use bevy_platform::collections::HashSet;
 use bevy_render::render_resource::CachedRenderPipelineId;
+use seamless_asset::InstanceId;
 
 use super::keys::PassKey;
 use crate::drawn::DrawnSet;
@@ -50,6 +52,35 @@ impl Left {
                 self.new = self.new.saturating_sub(1);
             }
             _ => self.known = self.known.saturating_sub(1),
+        }
+    }
+}
+
+/// How far the pipelines of a level have come that waits.
+#[derive(Default)]
+pub(super) struct LevelWarmth {
+    /// What it is drawn with.
+    pub own: Warmth,
+    /// What its lights add to how others are drawn.
+    pub light: LightWarmth,
+}
+
+/// How far those of other levels have come.
+#[derive(Default)]
+pub(super) struct LightWarmth {
+    pub warmth: Warmth,
+    /// What they are drawn with, each once. More is only put behind: how far passes have come is counted in it.
+    pub sets: Vec<DrawnSet>,
+    known: HashSet<DrawnSet>,
+    levels: HashSet<InstanceId>,
+}
+
+impl LightWarmth {
+    /// What one of them is drawn with; nothing if that was said before.
+    pub fn add(&mut self, level: InstanceId, sets: &[DrawnSet]) {
+        if self.levels.insert(level) {
+            let new = sets.iter().copied().filter(|set| self.known.insert(*set));
+            self.sets.extend(new);
         }
     }
 }

@@ -106,7 +106,7 @@ impl RevealGate for PerLevel {
 
     fn forget(&self, _: &[UntypedAssetId]) {}
 
-    fn watch_level(&self, _: &World, id: InstanceId, found: &LevelScans) {
+    fn watch_level(&self, _: &World, id: InstanceId, found: &Arc<LevelScans>) {
         let Liked(count, thread) = found.get().expect("the scan has run");
         assert_ne!(*thread, std::thread::current().id(), "on the main thread");
         assert!(found.get::<u32>().is_none());

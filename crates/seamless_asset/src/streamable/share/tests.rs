@@ -22,3 +22,15 @@ fn who_waits_is_counted() {
     let mut share = Share::new(Duration::from_secs(100_000), 1.0);
     assert!((0..100).all(|_| share.take()));
 }
+
+#[test]
+fn a_part_of_any_budget_is_no_more_than_that() {
+    let budget = Duration::from_millis(2);
+    assert_eq!(part_of(budget, 0.5), budget / 2);
+    assert_eq!([1.0, 7.0].map(|part| part_of(budget, part)), [budget; 2]);
+    assert_eq!(part_of(Duration::MAX, 1.0), Duration::MAX);
+    assert!(part_of(Duration::MAX, 0.5) > Duration::MAX / 3);
+    for part in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        assert_eq!(part_of(Duration::MAX, part), Duration::ZERO, "{part}");
+    }
+}

@@ -1,8 +1,10 @@
 //! What is said of points and volumes, against a test of each with each.
 
+use std::collections::BTreeMap;
+
 use bevy_math::{Vec3, vec3};
 
-use super::{Containment, Place, Probe};
+use super::{Containment, MOST_CHANGED, Place, Probe};
 use crate::{
     random::Random,
     select::{
@@ -139,7 +141,7 @@ fn it_says_what_a_test_of_each_says() {
     let mut random = Random(0x1357_9BDF_0246_8ACE);
     for scale in [1e-3, 1.0, 1e3, 1e6, 1e12, 1e18, 1e30] {
         for _ in 0..60 {
-            let shapes: Vec<VolumeShape> = (0..random.below(20))
+            let mut shapes: Vec<VolumeShape> = (0..random.below(20))
                 .map(|_| random_shape(&mut random, scale))
                 .collect();
             let margin = random.unit() * scale;
@@ -148,6 +150,11 @@ fn it_says_what_a_test_of_each_says() {
             for _ in 0..60 {
                 let step = [0.01, 1.0, 20.0][random.below(3)] * scale;
                 points.iter_mut().for_each(|point| *point += random.point(step));
+                if random.below(2) == 0 && !shapes.is_empty() {
+                    let volume = random.below(shapes.len());
+                    shapes[volume] = random_shape(&mut random, scale);
+                    contain.set(volume as u32, place(shapes[volume].clone(), margin));
+                }
                 contain.update(points.iter().copied().map(at));
                 for (volume, shape) in (0u32..).zip(&shapes) {
                     let within = |most: f32| {
@@ -181,57 +188,190 @@ fn volumes_that_go_leave_nothing_behind() {
     assert!(!contain.is_near(4));
 }
 
+fn random_place(random: &mut Random) -> Place {
+    Place {
+        range: [0.0, random.unit() * 40.0][random.below(2)],
+        ..place(random_shape(random, 1.0), random.unit() * 10.0)
+    }
+}
+
+fn random_sources(random: &mut Random) -> Vec<SourceInput> {
+    (0..1 + random.below(4)).map(|_| random_source(random)).collect()
+}
+
+/// Where those ask that ask for anything.
+fn points_of(sources: &[SourceInput]) -> Vec<Option<Probe>> {
+    let usable = sources.iter().filter(|source| source.is_usable());
+    usable
+        .flat_map(|source| (0..POINTS).map(|place| Some(source.point(place)?.1)))
+        .collect()
+}
+
+/// Moves them all, and now and then puts another one in the place of one of them.
+fn move_sources(random: &mut Random, sources: &mut [SourceInput]) {
+    let step = [0.0, 0.01, 1.0, 20.0][random.below(4)];
+    sources
+        .iter_mut()
+        .for_each(|source| source.position += random.point(step));
+    if random.below(10) == 0 {
+        let index = random.below(sources.len());
+        sources[index] = random_source(random);
+    }
+}
+
+/// Checks what is said of each volume against a test of each point; how many are near one at most.
+fn check(contain: &Containment, places: &BTreeMap<u32, Place>, points: &[Option<Probe>]) -> u32 {
+    let mut most = 0;
+    for (&volume, place) in places {
+        let test = |probe: &Probe| probe.test(&place.shape, place.range, place.margin);
+        let count = |is: &dyn Fn(&Probe) -> bool| {
+            let tested = points.iter().flatten().filter(|probe| is(probe));
+            let (inside, near): (Vec<bool>, Vec<bool>) = tested.map(test).unzip();
+            [inside, near].map(|list| list.iter().filter(|is| **is).count() as u32)
+        };
+        let (all, shows) = contain.count(volume);
+        assert_eq!([all.inside, all.near], count(&|_| true));
+        assert_eq!([shows.inside, shows.near], count(&|probe| probe.asks.shows));
+        assert_eq!(contain.blocks(volume), count(&|probe| probe.asks.blocks)[0] > 0);
+        let is_near = |point: &Option<Probe>| point.is_some_and(|probe| test(&probe).1);
+        let near = (0u32..).zip(points).filter(|(_, point)| is_near(point));
+        let mut known = contain.points(volume).expect("all have looked").to_vec();
+        known.sort_unstable();
+        assert_eq!(known, near.map(|(point, _)| point).collect::<Vec<_>>());
+        most = most.max(all.near);
+    }
+    most
+}
+
 /// Sources of all shapes, volumes with ranges; counts by who asks.
 #[test]
 fn balls_sectors_and_ranges_are_as_a_test_of_each_says() {
     let mut random = Random(0xFACE_0FF5_EED5_0001);
     let mut most = 0;
     for _ in 0..400 {
-        let places: Vec<Place> = (0..random.below(30))
-            .map(|_| Place {
-                range: [0.0, random.unit() * 40.0][random.below(2)],
-                ..place(random_shape(&mut random, 1.0), random.unit() * 10.0)
-            })
-            .collect();
+        let count = random.below(30) as u32;
+        let places: BTreeMap<u32, Place> = (0..count).map(|volume| (volume, random_place(&mut random))).collect();
         let mut contain = Containment::default();
-        for (volume, place) in (0u32..).zip(&places) {
-            contain.set(volume, place.clone());
+        for (volume, place) in &places {
+            contain.set(*volume, place.clone());
         }
-        let mut sources: Vec<SourceInput> = (0..1 + random.below(4)).map(|_| random_source(&mut random)).collect();
+        let mut sources = random_sources(&mut random);
         for _ in 0..40 {
-            let step = [0.0, 0.01, 1.0, 20.0][random.below(4)];
-            sources
-                .iter_mut()
-                .for_each(|source| source.position += random.point(step));
-            if random.below(10) == 0 {
-                let index = random.below(sources.len());
-                sources[index] = random_source(&mut random);
-            }
-            let usable = sources.iter().filter(|source| source.is_usable());
-            let points: Vec<Option<Probe>> = usable
-                .flat_map(|source| (0..POINTS).map(|place| Some(source.point(place)?.1)))
-                .collect();
+            move_sources(&mut random, &mut sources);
+            let points = points_of(&sources);
             contain.update(points.iter().copied());
-            let probes: Vec<Probe> = points.iter().flatten().copied().collect();
-            for (volume, place) in (0u32..).zip(&places) {
-                let test = |probe: &&Probe| probe.test(&place.shape, place.range, place.margin);
-                let count = |is: &dyn Fn(&Probe) -> bool| {
-                    let tested = probes.iter().filter(|probe| is(probe));
-                    let (inside, near): (Vec<bool>, Vec<bool>) = tested.map(|probe| test(&probe)).unzip();
-                    [inside, near].map(|list| list.iter().filter(|is| **is).count() as u32)
-                };
-                let (all, shows) = contain.count(volume);
-                assert_eq!([all.inside, all.near], count(&|_| true));
-                assert_eq!([shows.inside, shows.near], count(&|probe| probe.asks.shows));
-                assert_eq!(contain.blocks(volume), count(&|probe| probe.asks.blocks)[0] > 0);
-                let is_near = |probe: &Option<Probe>| probe.is_some_and(|probe| test(&&probe).1);
-                let near = (0u32..).zip(&points).filter(|(_, probe)| is_near(probe));
-                let mut known = contain.points(volume).expect("all have looked").to_vec();
-                known.sort_unstable();
-                assert_eq!(known, near.map(|(point, _)| point).collect::<Vec<_>>());
-                most = most.max(all.near);
-            }
+            most = most.max(check(&contain, &places, &points));
         }
     }
     assert!(most > 6, "{most}");
+}
+
+/// Puts a volume in, in place of another or not, or takes it out.
+fn change(random: &mut Random, contain: &mut Containment, places: &mut BTreeMap<u32, Place>, numbers: usize) {
+    let volume = random.below(numbers) as u32;
+    if random.below(3) == 0 {
+        contain.remove(volume);
+        places.remove(&volume);
+        return;
+    }
+    let place = random_place(random);
+    contain.set(volume, place.clone());
+    places.insert(volume, place);
+    assert_eq!(contain.points(volume), None, "nobody was tested against it");
+}
+
+/// The same where volumes come, go and move while points rest, or move within what they are free to: a few at a time, several of them more than once,
+/// and now and then very many.
+#[test]
+fn volumes_that_change_each_frame_are_as_a_test_of_each_says() {
+    let mut random = Random(0x5107_F1EE_7000_0001);
+    let (mut asked, mut looks, mut most, mut crowds) = (0, 0, 0, 0);
+    for _ in 0..120 {
+        let numbers = 1 + random.below(50);
+        let (mut contain, mut places) = (Containment::default(), BTreeMap::new());
+        let mut sources = random_sources(&mut random);
+        for frame in 0..60 {
+            let changes = if frame % 20 == 0 { 150 } else { random.below(5) };
+            (0..changes).for_each(|_| change(&mut random, &mut contain, &mut places, numbers));
+            let is_crowd = contain.changed.len() > MOST_CHANGED;
+            move_sources(&mut random, &mut sources);
+            let points = points_of(&sources);
+            let looked = contain.looks;
+            contain.update(points.iter().copied());
+            if is_crowd {
+                crowds += 1;
+            } else {
+                asked += points.iter().flatten().count() as u64;
+                looks += contain.looks - looked;
+            }
+            most = most.max(check(&contain, &places, &points));
+            let near: usize = (0..points.len()).map(|point| contain.near(point).count()).sum();
+            let counts = places.keys().map(|volume| contain.count(*volume).0.near as usize);
+            assert_eq!(near, counts.sum::<usize>(), "what is gone is in no list");
+        }
+    }
+    assert!(most > 6 && crowds > 20, "{most} near one, {crowds} times very many");
+    assert!(
+        looks < asked * 3 / 4,
+        "{looks} looks of {asked} points: too many to tell"
+    );
+}
+
+/// What a point is free to go counts from where it looked, also for what was put in when it was elsewhere: beside that way, or behind.
+#[test]
+fn what_is_put_in_beside_a_way_is_entered() {
+    let wall = |min: Vec3, max: Vec3| VolumeShape::Box { min, max };
+    let beside = wall(vec3(-50.0, 5.0, -50.0), Vec3::splat(50.0));
+    let behind = wall(Vec3::splat(-50.0), vec3(-8.0, 50.0, 50.0));
+    // The point is in the boxes around these.
+    let ball = |center: Vec3, radius: f32| VolumeShape::Sphere { center, radius };
+    let ball_beside = ball(vec3(50.0, 40.0, 0.0), 50.0);
+    let ball_behind = ball(vec3(-40.0, 48.0, 0.0), 51.0);
+    for (shape, end) in [
+        (beside, vec3(10.0, 6.0, 0.0)),
+        (behind, vec3(-9.0, 0.0, 0.0)),
+        (ball_beside, vec3(10.0, 12.0, 0.0)),
+        (ball_behind, vec3(-8.0, 10.0, 0.0)),
+    ] {
+        let mut contain = Containment::default();
+        contain.update([at(Vec3::ZERO)].into_iter());
+        contain.update([at(Vec3::X * 10.0)].into_iter());
+        assert_eq!(contain.looks, 1);
+        contain.set(0, place(shape.clone(), 0.0));
+        contain.update([at(Vec3::X * 10.0)].into_iter());
+        assert!(contain.looks == 1 && !contain.is_near(0), "{shape:?}");
+        contain.update([at(end)].into_iter());
+        assert!(contain.is_inside(0), "{shape:?}");
+    }
+}
+
+/// A ship among many volumes and players costs a test of it alone, for those who are about where it is.
+#[test]
+fn a_volume_that_moves_makes_nobody_look_at_others() {
+    const SHIP: u32 = 1024;
+    let mut random = Random(500);
+    let mut contain = of(boxes(32), 10.0);
+    let points: Vec<Vec3> = (0..500)
+        .map(|_| (random.point(3200.0) + Vec3::splat(1600.0)).with_y(0.0))
+        .collect();
+    contain.update(points.iter().copied().map(at));
+    let looks = contain.looks;
+    let (mut boarded, mut tests) = (0, 0);
+    for frame in 0..200 {
+        let ship = VolumeShape::Sphere {
+            center: vec3(frame as f32 * 16.0, 0.0, 1600.0),
+            radius: 150.0,
+        };
+        let looked_at = contain.looked_at();
+        contain.set(SHIP, place(ship.clone(), 10.0));
+        contain.update(points.iter().copied().map(at));
+        let inside = points.iter().filter(|point| ship.contains(**point)).count();
+        assert_eq!(contain.count(SHIP).0.inside as usize, inside, "in frame {frame}");
+        boarded += inside;
+        let tested = contain.looked_at() - looked_at;
+        assert!(tested <= 500, "{tested} tests in frame {frame}");
+        tests += tested;
+    }
+    assert_eq!(contain.looks, looks, "somebody looked at all there is");
+    assert!(boarded > 300 && tests < 200 * 50, "{boarded} on board, {tests} tests");
 }

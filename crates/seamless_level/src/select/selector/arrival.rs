@@ -96,11 +96,12 @@ impl Selector {
         }
     }
 
-    /// The levels that a source asks for where it is, and those that are always loaded, in the order of their indices; none if there was no
-    /// such source, or it asks for nothing, as of the last update.
+    /// The levels that a source asks for where it is, and those that are always loaded, in the order of their indices, and how far it lets levels come; none
+    /// if there was no such source, or it asks for nothing, as of the last update.
     #[must_use]
-    pub fn asked_by(&self, source: u64) -> Option<Vec<u32>> {
+    pub fn asked_by(&self, source: u64) -> Option<(Vec<u32>, LevelTarget)> {
         let place = self.sources.iter().position(|other| other.key == source)?;
+        let target = self.sources.get(place)?.target;
         let volumes = self.contain.near(place * POINTS);
         let on = volumes.filter_map(|volume| {
             self.volumes
@@ -112,7 +113,7 @@ impl Selector {
         let mut levels: Vec<u32> = around.chain(&self.always).copied().collect();
         levels.sort_unstable();
         levels.dedup();
-        Some(levels)
+        Some((levels, target))
     }
 
     /// Whether a source asks for anything, as of the last update.

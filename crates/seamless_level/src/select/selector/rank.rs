@@ -5,8 +5,8 @@ use bevy_math::Vec3;
 use super::{Asker, Places, Selector, point_of};
 use crate::{
     select::{
-        ALWAYS_PRIORITY, BLOCKING_PRIORITY, LevelTarget, MAX_SOURCE_PRIORITY, Presence, SelectionLimits, SourceInput,
-        VolumeInput, VolumeMode, probe::POINTS,
+        ALWAYS_PRIORITY, BLOCKING_PRIORITY, EXPLICIT_PRIORITY, LevelTarget, MAX_SOURCE_PRIORITY, Presence,
+        SelectionLimits, SourceInput, VolumeInput, VolumeMode, probe::POINTS,
     },
     volume::VolumeShape,
 };
@@ -17,6 +17,9 @@ const INCUMBENT: f32 = 1.25;
 const LOAD_WEIGHT: f32 = 0.5;
 /// What counts at the cap for who is not there, beside who is: whatever somebody asks for who is there is more urgent.
 const ABSENT: f32 = 1e-6;
+
+/// What the distance to a volume's middle counts beside that to the volume: it tells those apart that somebody is in.
+const MIDDLE: f32 = 0.1;
 
 /// A level, and how urgent it is.
 #[derive(Copy, Clone, Debug)]
@@ -39,8 +42,7 @@ impl Selector {
                 continue;
             };
             let is_there = slot.target != LevelTarget::Unloaded;
-            let factor = if is_there { INCUMBENT } else { 1.0 };
-            let rank = self.urgency(level, weight_at_cap) * factor;
+            let rank = rank_at_cap(self.urgency(level, weight_at_cap), is_there);
             self.ranked.push(Candidate { level, rank });
         }
         if is_over {
@@ -53,11 +55,11 @@ impl Selector {
                 continue;
             };
             let bytes = taken.bytes + u128::from(slot.bytes);
-            // Both come whatever room there is: what is always loaded, and the most urgent one beside it.
-            let is_always = candidate.rank >= ALWAYS_PRIORITY;
-            let is_first = !(has_first || slot.is_out || is_always);
+            // Both come whatever room there is: what is essential, and the most urgent one beside it.
+            let is_essential = candidate.rank >= EXPLICIT_PRIORITY;
+            let is_first = !(has_first || slot.is_out || is_essential);
             has_first |= is_first;
-            let has_room = bytes <= limits.room.into() || is_first || is_always;
+            let has_room = bytes <= limits.room.into() || is_first || is_essential;
             let is_capped = taken.levels >= limits.max_levels || bytes > limits.max_bytes.into();
             // Somebody stands on it.
             let is_ground = (BLOCKING_PRIORITY..ALWAYS_PRIORITY).contains(&candidate.rank);
@@ -187,6 +189,16 @@ impl SourceInput {
     }
 }
 
+/// How urgent a level is at the cap by its urgency: nothing becomes essential by being there.
+fn rank_at_cap(urgency: f32, is_there: bool) -> f32 {
+    let rank = urgency * if is_there { INCUMBENT } else { 1.0 };
+    if urgency < EXPLICIT_PRIORITY {
+        rank.min(EXPLICIT_PRIORITY.next_down())
+    } else {
+        rank
+    }
+}
+
 /// What a source counts at the cap: nobody loses what is there for a place to which somebody may come.
 fn weight_at_cap(source: &SourceInput) -> f32 {
     if source.is_present {
@@ -218,13 +230,15 @@ pub(super) fn entry(source: &SourceInput, shape: &VolumeShape) -> Option<(f32, V
     (time <= source.ahead).then(|| (time, source.position + source.velocity * time))
 }
 
-/// The distance to a volume's middle, longer where the source does not look.
+/// The distance to a volume, and a little of that to its middle; longer where the source does not look.
 fn seen_distance(source: &SourceInput, shape: &VolumeShape, from: Vec3) -> f32 {
-    let distance = shape.center_distance(from);
+    let to_middle = shape.center_distance(from);
+    // The ground that somebody stands on comes before the house over there, however far its middle is.
+    let distance = shape.signed_distance(from).max(0.0) + to_middle * MIDDLE;
     let Some(look) = source.look.filter(|_| source.look_weight > 0.0) else {
         return distance;
     };
-    let cos = (look.dot(shape.center_offset(from)) / distance).clamp(-1.0, 1.0);
+    let cos = (look.dot(shape.center_offset(from)) / to_middle).clamp(-1.0, 1.0);
     // Who is right in the middle looks nowhere else.
     if cos.is_nan() {
         distance

@@ -136,6 +136,51 @@ fn the_most_urgent_level_comes_whatever_room_there_is() {
     assert_eq!(wanted(max_bytes, 0.0), [true, false, true]);
 }
 
+/// What game code wants to be shown comes as well, and takes nobody's place as the most urgent one; but caps in numbers are caps.
+#[test]
+fn what_is_asked_for_by_name_comes_whatever_room_there_is() {
+    let levels = [50, 50, 50, 20, 5].map(|bytes| LevelInput {
+        bytes,
+        ..LevelInput::default()
+    });
+    let mut selector = Selector::new(&levels);
+    for level in 0..3 {
+        selector.request(level, RequestKind::Show, EXPLICIT_PRIORITY);
+    }
+    selector.add_volume(ball(Vec3::ZERO, 100.0, 0.0, &[3]));
+    selector.add_volume(ball(Vec3::X * 60.0, 100.0, 0.0, &[4]));
+    let mut wanted = |limits: SelectionLimits| {
+        selector.update(&[at(Vec3::ZERO)], 0.0, &limits);
+        [0, 1, 2, 3, 4].map(|level| wants(&selector, level))
+    };
+    let room = |room| SelectionLimits { room, ..UNCAPPED };
+    for _ in 0..2 {
+        assert_eq!(wanted(room(175)), [true; 5]);
+        assert_eq!(wanted(room(100)), [true, true, true, true, false]);
+        assert_eq!(wanted(room(0)), [true, true, true, true, false]);
+    }
+    let max_bytes = SelectionLimits {
+        max_bytes: 100,
+        ..UNCAPPED
+    };
+    assert_eq!(wanted(max_bytes), [true, true, false, false, false]);
+}
+
+/// The ground that somebody stands on, and a house over there.
+#[test]
+fn what_somebody_is_in_comes_before_what_is_near() {
+    let of = |min: Vec3, max: Vec3, level| VolumeInput {
+        shape: VolumeShape::Box { min, max },
+        range: 500.0,
+        levels: [level].into(),
+        ..VolumeInput::default()
+    };
+    let house = of(vec3(400.0, 0.0, 0.0), vec3(420.0, 9.0, 20.0), 0);
+    let ground = of(vec3(-10.0, -20.0, -10.0), vec3(4000.0, 0.0, 4000.0), 1);
+    let mut selector = world(2, &[house, ground]);
+    assert_eq!(risen(selector.update(&[at(Vec3::Y)], 0.0, &UNCAPPED)), [1, 0]);
+}
+
 #[test]
 fn what_finds_no_memory_is_left_out_whatever_the_caps_say() {
     let mut selector = world(2, &[ball(Vec3::ZERO, 10.0, 0.0, &[0, 1])]);

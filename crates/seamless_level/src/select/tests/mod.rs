@@ -342,7 +342,7 @@ fn priorities_are_told_while_a_level_comes() {
     assert_eq!(told(&mut selector, 99.0), []);
     selector.set_presence(0, Presence::Coming);
     assert_eq!(told(&mut selector, 98.0), [], "that is next to nothing");
-    assert_eq!(told(&mut selector, 49.0), [(0, 1.0 / 50.0)]);
+    assert_eq!(told(&mut selector, 49.0), [(0, 1.0 / (1.0 + 4.9))]);
     assert_eq!(told(&mut selector, 49.0), []);
     selector.set_presence(0, Presence::There);
     assert_eq!(told(&mut selector, 0.0), []);

@@ -158,11 +158,12 @@ impl Tested {
         let entry = entry.filter(|time| looks_ahead && *time <= source.ahead);
         points.extend(entry.map(|time| (time, source.position + source.velocity * time)));
         for (time, at) in points {
-            let mut distance = self.input.shape.center_distance(at);
+            let shape = &self.input.shape;
+            let mut distance = shape.signed_distance(at).max(0.0) + shape.center_distance(at) * 0.1;
             if let Some(look) = source.look
                 && source.look_weight > 0.0
             {
-                let cos = (look.dot(self.input.shape.center_offset(at)) / distance).clamp(-1.0, 1.0);
+                let cos = (look.dot(shape.center_offset(at)) / shape.center_distance(at)).clamp(-1.0, 1.0);
                 if !cos.is_nan() {
                     distance *= 1.0 + source.look_weight * (1.0 - cos) * 0.5;
                 }
@@ -231,20 +232,22 @@ impl Oracle {
             .filter(|level| targets[*level] != LevelTarget::Unloaded && self.presence[*level] != Presence::Failed)
             .map(|level| {
                 let is_there = self.targets[level] != LevelTarget::Unloaded;
-                (ranks[level] * if is_there { 1.25 } else { 1.0 }, level)
+                let rank = ranks[level] * if is_there { 1.25 } else { 1.0 };
+                let is_essential = ranks[level] >= EXPLICIT_PRIORITY;
+                (if is_essential { rank } else { rank.min(9.999_999e6) }, level)
             })
             .collect();
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let (mut levels, mut bytes) = (0, 0_u64);
         let mut cut = Vec::new();
         let is_out = |level: usize| self.out.contains(&(level as u32));
-        let ordinary = |(rank, level): &&(f32, usize)| *rank < ALWAYS_PRIORITY && !is_out(*level);
+        let ordinary = |(rank, level): &&(f32, usize)| *rank < EXPLICIT_PRIORITY && !is_out(*level);
         let first = ranked.iter().find(ordinary);
         let first = first.map(|(_, level)| *level);
         for (rank, level) in ranked {
             let is_ground = (2e7..ALWAYS_PRIORITY).contains(&rank);
             let more = bytes.saturating_add(self.levels[level].bytes);
-            let has_room = more <= limits.room || Some(level) == first || rank >= ALWAYS_PRIORITY;
+            let has_room = more <= limits.room || Some(level) == first || rank >= EXPLICIT_PRIORITY;
             let fits = levels < limits.max_levels && more <= limits.max_bytes && has_room && !is_out(level);
             if fits || is_ground {
                 (levels, bytes) = (levels + 1, more);

@@ -198,7 +198,8 @@ impl Pair {
                     .into_iter()
                     .collect::<Vec<u32>>()
             });
-            assert_eq!(self.selector.asked_by(source.key), levels);
+            let expected = levels.map(|levels| (levels, source.target));
+            assert_eq!(self.selector.asked_by(source.key), expected);
         }
     }
 }

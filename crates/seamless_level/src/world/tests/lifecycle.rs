@@ -182,37 +182,49 @@ fn requests_win_over_volumes_until_released() {
 #[test]
 fn the_least_urgent_level_leaves_when_memory_is_short() {
     let mut manifest = manifest();
+    let farther = LevelEntry {
+        name: "north".into(),
+        package: "north.pkg".into(),
+        ..LevelEntry::default()
+    };
+    manifest.levels.push(farther);
+    manifest.volumes.push(VolumeEntry {
+        name: "around north".into(),
+        shape: ball(WEST + Vec3::Y * 8.0, 10.0),
+        levels: vec!["north".into()],
+        ..VolumeEntry::default()
+    });
     manifest.levels.iter_mut().for_each(|level| level.bytes = 100);
     let mut stage = Stage::of(level_app(SeamlessLevelPlugin::default()), manifest);
     let mut stats = StreamingStats {
-        live_bytes: 300,
+        live_bytes: 400,
         ..StreamingStats::default()
     };
-    stats.memory.levels = 600;
+    stats.memory.levels = 800;
     let ceiling = |stage: &mut Stage, memory_ceiling| {
         stage.app.insert_resource(StreamingSettings {
             memory_ceiling,
             ..StreamingSettings::default()
         });
         stage.frames(3);
-        ["base", "west", "east"].map(|level| stage.level(level).is_visible())
+        ["base", "east", "west", "north"].map(|level| stage.level(level).is_visible())
     };
     stage.app.insert_resource(stats);
     stage.go(WEST);
     stage.ask(|levels| levels.load("east")).unwrap();
-    assert_eq!(ceiling(&mut stage, None), [true; 3]);
-    assert_eq!(ceiling(&mut stage, Some(600)), [true; 3]);
+    assert_eq!(ceiling(&mut stage, None), [true; 4]);
+    assert_eq!(ceiling(&mut stage, Some(800)), [true; 4]);
     assert_eq!(
-        ceiling(&mut stage, Some(599)),
-        [true, false, true],
-        "nobody asked for it by name"
+        ceiling(&mut stage, Some(799)),
+        [true, true, true, false],
+        "somebody asked for the second by name, and is in the third"
     );
     assert_eq!(
         ceiling(&mut stage, Some(200)),
-        [true, false, true],
+        [true, true, true, false],
         "the most urgent one comes whatever there is"
     );
-    assert_eq!(ceiling(&mut stage, None), [true; 3]);
+    assert_eq!(ceiling(&mut stage, None), [true; 4]);
 }
 
 /// One asks for its level that is always there, the other for all three.

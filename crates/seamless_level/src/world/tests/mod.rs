@@ -10,16 +10,21 @@ mod lifecycle;
 mod memory;
 mod moving_volumes;
 mod network;
+mod orphans;
 mod reading;
 mod reflected;
 mod requests;
 mod retry;
 mod several_worlds;
 mod sources;
+mod unready;
 mod volumes;
 mod wanted;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use bevy_app::{App, SpawnScene, TaskPoolPlugin};
 use bevy_asset::{AssetPlugin, Assets, Handle};
@@ -27,8 +32,8 @@ use bevy_ecs::{prelude::*, system::RunSystemOnce};
 use bevy_math::Vec3;
 use bevy_transform::components::GlobalTransform;
 use seamless_asset::{
-    InstanceEvent, InstanceId, LoadError, LoadErrorKind, Streamer, StreamingClock, StreamingSystems, StreamingTime,
-    StreamingUrgency,
+    InstanceEvent, InstanceId, LoadError, LoadErrorKind, Streamer, StreamingClock, StreamingSettings, StreamingSystems,
+    StreamingTime, StreamingUrgency,
 };
 
 use super::{EvenHidden, InstanceIndex};
@@ -166,6 +171,11 @@ pub(crate) fn level_app_of(mut app: App, plugin: SeamlessLevelPlugin) -> App {
         .init_resource::<StreamingClock>()
         .init_resource::<StreamingTime>()
         .init_resource::<StreamingUrgency>()
+        // However busy the machine is, small worlds come in one frame.
+        .insert_resource(StreamingSettings {
+            budget: Duration::MAX,
+            ..StreamingSettings::default()
+        })
         .add_message::<InstanceEvent>()
         .add_plugins(plugin)
         .init_resource::<Fake>()

@@ -140,6 +140,8 @@ fn with_several_worlds_a_volume_says_which() {
     let mut stage = Stage::new();
     let handle = add_manifest(&mut stage.app, manifest());
     let second = stage.app.world_mut().spawn(SeamlessWorld(handle)).id();
+    // Before there are two, it would know which one is meant.
+    stage.until(|stage| stage.app.world().get::<LevelTable>(second).is_some());
     let own = stage.app.world_mut().spawn(volume(&["west"], TOWER)).id();
     stage.go(TOWER);
     let live = |stage: &Stage, world| {
