@@ -4,12 +4,15 @@ use std::{fs, path::Path, thread, time::Duration};
 
 use bevy::{
     asset::AssetPath,
-    camera::{ClearColorConfig, RenderTarget, visibility::NoCpuCulling},
+    camera::{
+        ClearColorConfig, RenderTarget,
+        visibility::{NoCpuCulling, VisibilityRange},
+    },
     core_pipeline::tonemapping::Tonemapping,
     ecs::entity_disabling::Disabled,
     pbr::ExtractedPointLight,
     prelude::*,
-    render::{RenderApp, camera::ExtractedCamera},
+    render::{RenderApp, camera::ExtractedCamera, render_resource::TextureFormat, view::RenderVisibilityRanges},
 };
 use bevy_seamless::{
     asset::{InstanceId, InstanceRequest, LevelInstance, LoadState, package::ObjectId},
@@ -210,6 +213,72 @@ fn assert_is(colour: [u8; 3], expected: Color) {
 
 fn brightness(colour: [u8; 3]) -> u32 {
     colour.iter().map(|channel| u32::from(*channel)).sum()
+}
+
+/// Bevy begins to fade all of them anew when any of them changes, and finds no hidden ones then.
+#[test]
+fn what_fades_with_the_distance_does_so_after_it_was_hidden() {
+    if !has_driver() {
+        return;
+    }
+    let mut stage = Stage::new();
+    let range = || VisibilityRange {
+        start_margin: 0.0..0.0,
+        end_margin: 50.0..60.0,
+        use_aabb: false,
+    };
+    let ball = stage.rows[BALL];
+    stage.app.world_mut().entity_mut(ball).insert(range());
+    let _ = settled(&mut stage.app);
+    let fades = |stage: &Stage| {
+        let ranges = stage
+            .app
+            .sub_app(RenderApp)
+            .world()
+            .resource::<RenderVisibilityRanges>();
+        ranges.entity_has_crossfading_visibility_ranges(ball.into())
+    };
+    assert!(fades(&stage));
+    stage.hide();
+    stage.app.world_mut().spawn(range());
+    let _ = next_frame(&mut stage.app);
+    assert!(!fades(&stage), "nobody can see it");
+    stage.show();
+    assert!(fades(&stage));
+}
+
+/// It has missed that its target has another size by now.
+#[test]
+fn a_camera_that_is_shown_again_knows_its_target() {
+    if !has_driver() {
+        return;
+    }
+    let mut stage = Stage::new();
+    let ecs = stage.app.world_mut();
+    let image = Image::new_target_texture(64, 64, TextureFormat::Rgba8UnormSrgb, None);
+    let screen = ecs.resource_mut::<Assets<Image>>().add(image);
+    let camera = stage.rows[LAMP];
+    let target = RenderTarget::Image(screen.clone().into());
+    stage
+        .app
+        .world_mut()
+        .entity_mut(camera)
+        .insert((Camera3d::default(), target));
+    let _ = settled(&mut stage.app);
+    let size = |stage: &Stage| {
+        let camera = stage.app.world().get::<Camera>(camera);
+        camera.and_then(Camera::physical_target_size)
+    };
+    assert_eq!(size(&stage), Some(UVec2::new(64, 64)));
+    // What has just changed would count as changed again.
+    (0..FRAMES).for_each(|_| _ = next_frame(&mut stage.app));
+    stage.hide();
+    let wide = Image::new_target_texture(128, 32, TextureFormat::Rgba8UnormSrgb, None);
+    let mut images = stage.app.world_mut().resource_mut::<Assets<Image>>();
+    images.insert(screen.id(), wide).expect("it is there");
+    (0..FRAMES).for_each(|_| _ = next_frame(&mut stage.app));
+    stage.show();
+    assert_eq!(size(&stage), Some(UVec2::new(128, 32)));
 }
 
 /// The floor is the game's own, and in the picture all the time.

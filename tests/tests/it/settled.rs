@@ -4,7 +4,8 @@
 use std::{fs, path::Path, time::Duration};
 
 use bevy::{
-    ecs::{change_detection::Tick, relationship::RelationshipTarget},
+    ecs::{archetype::ArchetypeId, change_detection::Tick, relationship::RelationshipTarget},
+    pbr::PreviousGlobalTransform,
     prelude::*,
     transform::components::TransformTreeChanged,
 };
@@ -14,7 +15,7 @@ use bevy_seamless::{
 };
 use seamless_tests::{
     app::{LOAD_LIMIT, headless_with, run_until},
-    handmade::{References, add_level, new_ids, new_package},
+    handmade::{References, add_asset, add_level, new_ids, new_package},
 };
 
 const PACKAGE: &str = "shelves.pkg";
@@ -43,37 +44,33 @@ fn book_at(row: usize) -> Transform {
 fn write_level(dir: &Path) {
     let app = headless_with(dir, add_game);
     let mut writer = new_package(&app, PACKAGE);
+    let mut references = References::default();
+    let book = add_asset(&app, &mut writer, "Book", Cuboid::new(0.2, 0.3, 0.1).mesh().build());
+    let book = references.handle::<Mesh>(&app, book);
     let ids = new_ids(SHELVES * (1 + BOOKS));
     let (shelves, books) = ids.split_at(SHELVES);
     let roots = (0..SHELVES as u32).collect();
-    add_level(
-        &app,
-        &mut writer,
-        PACKAGE,
-        &ids,
-        roots,
-        &References::default(),
-        |level| {
-            level
-                .add((0..SHELVES).map(shelf_at))
-                .add(vec![GlobalTransform::IDENTITY; SHELVES])
-                .add((0..SHELVES).map(|_| TransformTreeChanged))
-                .add(vec![Visibility::default(); SHELVES])
-                .add(
-                    books
-                        .chunks(BOOKS)
-                        .map(|on| Children::from_collection_risky(on.to_vec())),
-                );
-            level.end_group(SHELVES);
-            level
-                .add((0..books.len()).map(book_at))
-                .add(vec![GlobalTransform::IDENTITY; books.len()])
-                .add((0..books.len()).map(|_| TransformTreeChanged))
-                .add(vec![Visibility::default(); books.len()])
-                .add((0..books.len()).map(|row| ChildOf(shelves[row / BOOKS])));
-            level.end_group(books.len());
-        },
-    );
+    add_level(&app, &mut writer, PACKAGE, &ids, roots, &references, |level| {
+        level
+            .add((0..SHELVES).map(shelf_at))
+            .add(vec![GlobalTransform::IDENTITY; SHELVES])
+            .add((0..SHELVES).map(|_| TransformTreeChanged))
+            .add(vec![Visibility::default(); SHELVES])
+            .add(
+                books
+                    .chunks(BOOKS)
+                    .map(|on| Children::from_collection_risky(on.to_vec())),
+            );
+        level.end_group(SHELVES);
+        level
+            .add((0..books.len()).map(book_at))
+            .add(vec![GlobalTransform::IDENTITY; books.len()])
+            .add((0..books.len()).map(|_| TransformTreeChanged))
+            .add(vec![Visibility::default(); books.len()])
+            .add(vec![Mesh3d(book); books.len()])
+            .add((0..books.len()).map(|row| ChildOf(shelves[row / BOOKS])));
+        level.end_group(books.len());
+    });
     fs::write(dir.join(PACKAGE), writer.finish().expect("the package is small")).expect("it is written");
 }
 
@@ -125,4 +122,50 @@ fn bevy_need_not_look_for_where_a_level_stands_and_finds_what_moves() {
     let world = app.world_mut();
     assert!(marked(world) > 0, "the shelf that was moved");
     assert!(worst(world, placement) < 1e-2, "{} off", worst(world, placement));
+}
+
+/// Where books were in the frame before and are now, when the first was noted, and the table that they are in: each once.
+fn noted(world: &mut World) -> Vec<(bool, Option<Tick>, ArchetypeId)> {
+    let mut books = world.query_filtered::<EntityRef, With<Mesh3d>>();
+    let note = |book: EntityRef| {
+        let before = book.get::<PreviousGlobalTransform>().map(|place| place.0);
+        let is_same = before == book.get::<GlobalTransform>().map(GlobalTransform::affine);
+        let ticks = book.get_change_ticks::<PreviousGlobalTransform>();
+        (is_same, ticks.map(|ticks| ticks.changed), book.archetype().id())
+    };
+    let mut all: Vec<_> = books.iter(world).map(note).collect();
+    all.dedup();
+    all
+}
+
+/// Bevy notes that in the frame after the first one, by a command for each mesh that moves it to another table.
+#[test]
+fn meshes_come_with_where_they_were_in_the_frame_before() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    write_level(dir.path());
+    let mut app = headless_with(dir.path(), add_game);
+    app.world_mut().spawn(Camera3d::default());
+    let id = app.world_mut().resource_mut::<Streamer>().load(InstanceRequest {
+        name: PACKAGE.to_owned(),
+        package: PACKAGE.into(),
+        ..default()
+    });
+    let is_live = |world: &World| world.resource::<Streamer>().state(id) == Some(LoadState::Live);
+    assert!(run_until(&mut app, LOAD_LIMIT, is_live), "the level can be loaded");
+    let first = noted(app.world_mut());
+    assert!(
+        matches!(first[..], [(true, Some(_), _)]),
+        "they stand where they came: {first:?}"
+    );
+    app.update();
+    assert_eq!(noted(app.world_mut()), first, "Bevy has nothing left to do");
+    // What moves is noted as ever.
+    let mut books = app.world_mut().query_filtered::<&mut Transform, With<Mesh3d>>();
+    books
+        .iter_mut(app.world_mut())
+        .for_each(|mut book| book.translation.x += 1.0);
+    app.update();
+    assert!(matches!(noted(app.world_mut())[..], [(false, ..)]));
+    app.update();
+    assert!(matches!(noted(app.world_mut())[..], [(true, ..)]));
 }
