@@ -19,7 +19,7 @@ pub struct LevelSettings {
     /// With a [memory ceiling](seamless_asset::StreamingSettings::memory_ceiling) there are no more than
     /// [fit below it](seamless_asset::StreamingStats::bytes_that_fit) either, and fewer as long as the most urgent load
     /// [finds no memory](seamless_asset::StreamingStats::memory_short): when memory is short, the least urgent levels leave, and come back
-    /// when there is room. The most urgent one comes all the same, beside those that are always loaded. Several
+    /// when there is room. The most urgent one comes all the same, beside those that are always loaded, that code asks to be shown by name, or that somebody may not be without where it is. Several
     /// worlds have equal parts of that, and what one does not need goes to the others.
     pub max_bytes: u64,
     /// How many requests of the app there may be at a time: standing ones, tickets, and those of

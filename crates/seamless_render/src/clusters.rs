@@ -1,13 +1,16 @@
 //! Lights that come with a level shine from its first frame on. See [`see_new_lights`].
 
+#[cfg(test)]
+mod tests;
+
 use bevy_app::{App, PostUpdate};
-use bevy_camera::visibility::Visibility;
-use bevy_ecs::prelude::*;
+use bevy_camera::{CameraUpdateSystems, Projection, visibility::Visibility};
+use bevy_ecs::{message::MessageReader, prelude::*};
 use bevy_light::{
     ClusteredDecal, LightProbe, PointLight, SimulationLightSystems, SpotLight,
     cluster::{Clusters, GlobalClusterGpuSettings, GlobalClusterSettings},
 };
-use seamless_asset::StreamingClock;
+use seamless_asset::{InstanceEvent, StreamingClock};
 
 /// Room for more lights than Bevy makes by itself: about seven hundred, however far each of them reaches into the distance, …
 const Z_SLICES: usize = 16_384;
@@ -17,11 +20,16 @@ const INDICES: usize = 262_144;
 /// For so many frames Bevy may still be told how far lights were before some came: it asks the GPU, and hears of it later.
 const FRAMES: u8 = 8;
 
+/// As far as Bevy looks for lights before it knows of any, in world units.
+const FAR: f32 = 1000.0;
+
 /// Before Bevy's own lights are put into clusters.
 pub(crate) fn add_systems(app: &mut App) {
-    app.add_systems(
+    app.add_message::<InstanceEvent>().add_systems(
         PostUpdate,
-        see_new_lights.before(SimulationLightSystems::AssignLightsToClusters),
+        see_new_lights
+            .after(CameraUpdateSystems)
+            .before(SimulationLightSystems::AssignLightsToClusters),
     );
 }
 
@@ -49,22 +57,31 @@ type Clustered = Or<(
 )>;
 
 /// Bevy divides what is seen by how far the farthest light was some frames ago. What comes, or is shown again, beyond that shines nowhere until Bevy
-/// has heard of it; so for some frames, nothing counts as known.
+/// has heard of it; so for some frames, all that a camera sees counts.
 fn see_new_lights(
+    mut events: MessageReader<InstanceEvent>,
     new: Query<(), (Changed<Visibility>, Clustered)>,
-    mut views: Query<&mut Clusters>,
+    mut views: Query<(&mut Clusters, Option<&Projection>)>,
     mut left: Local<u8>,
     clock: Option<Res<StreamingClock>>,
 ) {
     let _time = clock.as_ref().map(|clock| clock.measure("new lights"));
-    if !new.is_empty() {
+    let is_shown =
+        |event: &InstanceEvent| matches!(event, InstanceEvent::Revealed { .. } | InstanceEvent::Shown { .. });
+    // All of them are read.
+    let is_any_shown = events.read().filter(|event| is_shown(event)).count() > 0;
+    if is_any_shown && !new.is_empty() {
         *left = FRAMES;
     }
     if *left == 0 {
         return;
     }
     *left -= 1;
-    for mut clusters in &mut views {
-        clusters.bypass_change_detection().last_frame_farthest_z = None;
+    for (mut clusters, projection) in &mut views {
+        let far = projection.map_or(FAR, |projection| projection.far());
+        let far = if far.is_finite() { far.max(FAR) } else { FAR };
+        let clusters = clusters.bypass_change_detection();
+        // Of no lights Bevy knows a distance that is no number.
+        clusters.last_frame_farthest_z = Some(clusters.last_frame_farthest_z.unwrap_or(far).max(far));
     }
 }

@@ -5,7 +5,7 @@
 //! * [`GpuGate`] holds a level's reveal back until its meshes, images and materials are on the GPU, [`PipelineGate`] until the pipelines
 //!   that draw it are compiled, so that nothing pops in.
 //! * Lights that come with a level shine from its first frame on: Bevy is told that there may be some, and gets room for about seven hundred of them in view
-//!   ([`GlobalClusterGpuSettings`](bevy_light::cluster::GlobalClusterGpuSettings); set it after `PbrPlugin` for more).
+//!   ([`GlobalClusterGpuSettings`](bevy_light::cluster::GlobalClusterGpuSettings); for more, set it in `Startup`).
 //! * Levels that are [hidden](seamless_asset::InHiddenLevel) are not drawn, lights and cameras included.
 //! * [`mip`] decides which mips of which textures are to be resident.
 //! * Uploads are paced before they reach Bevy, by

@@ -2,7 +2,7 @@
 
 mod keys;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod warmth;
 
 use std::{
@@ -23,7 +23,7 @@ use seamless_asset::{InstanceId, LevelScans, RevealGate};
 
 use crate::drawn::{DrawnSet, Found, OwnLights};
 use keys::{PassKey, Prepared, Views};
-use warmth::{Left, LevelWarmth};
+use warmth::{Left, LevelWarmth, LightWarmth};
 
 /// A [`RevealGate`] that is open for levels whose pipelines are compiled.
 ///
@@ -43,7 +43,7 @@ struct Shared {
     found: Vec<Found>,
     levels: HashMap<InstanceId, Watched>,
     /// Those that need not wait any more, as long as they are there.
-    others: BTreeMap<InstanceId, Known>,
+    others: BTreeMap<InstanceId, Watched>,
 }
 
 struct Watched {
@@ -64,6 +64,12 @@ struct Drawn {
     lights: OwnLights,
 }
 
+impl Known {
+    fn is_there(&self) -> bool {
+        self.scans.strong_count() > 0
+    }
+}
+
 impl Drawn {
     /// Whether it waits for any pipeline, its own or that of others.
     fn needs_any(&self) -> bool {
@@ -71,8 +77,17 @@ impl Drawn {
     }
 }
 
-/// Levels, the oldest first.
-type Levels = Vec<(InstanceId, Arc<Drawn>)>;
+/// Levels that wait, the oldest first.
+type Waiting = Vec<(InstanceId, Arc<Drawn>)>;
+
+/// Levels that need not wait any more, the oldest first.
+type Others = Vec<(InstanceId, Other)>;
+
+#[derive(Clone)]
+struct Other {
+    drawn: Arc<Drawn>,
+    was_ready: bool,
+}
 
 impl PipelineGate {
     /// Held for moments only: the main thread takes it too.
@@ -85,13 +100,13 @@ impl PipelineGate {
     }
 
     /// The levels that need any. What is ready for the views of a moment may not be for those of a later one.
-    fn waiting(&self) -> Levels {
+    fn waiting(&self) -> Waiting {
         let shared = self.lock();
         let waiting = shared
             .levels
             .iter()
             .filter(|(_, watched)| watched.level.drawn.needs_any());
-        let mut waiting: Levels = waiting
+        let mut waiting: Waiting = waiting
             .map(|(id, watched)| (*id, watched.level.drawn.clone()))
             .collect();
         waiting.sort_unstable_by_key(|(id, _)| *id);
@@ -99,10 +114,14 @@ impl PipelineGate {
     }
 
     /// Those that are there.
-    fn others(&self) -> Levels {
+    fn others(&self) -> Others {
         let shared = self.lock();
-        let others = shared.others.iter().filter(|(_, level)| level.scans.strong_count() > 0);
-        others.map(|(id, level)| (*id, level.drawn.clone())).collect()
+        let others = shared.others.iter().filter(|(_, watched)| watched.level.is_there());
+        let other = |watched: &Watched| Other {
+            drawn: watched.level.drawn.clone(),
+            was_ready: watched.is_ready,
+        };
+        others.map(|(id, watched)| (*id, other(watched))).collect()
     }
 
     fn set_ready(&self, id: InstanceId, is_ready: bool) {
@@ -145,24 +164,25 @@ impl RevealGate for PipelineGate {
 
     fn forget_level(&self, id: InstanceId) {
         let mut shared = self.lock();
-        shared.others.retain(|_, level| level.scans.strong_count() > 0);
-        if let Some(Watched { level, .. }) = shared
-            .levels
-            .remove(&id)
-            .filter(|watched| watched.level.drawn.needs_any())
+        shared.others.retain(|_, watched| watched.level.is_there());
+        if let Some(watched) = shared.levels.remove(&id)
+            && watched.level.drawn.needs_any()
         {
-            shared.others.insert(id, level);
+            shared.others.insert(id, watched);
         }
     }
 }
 
 /// How far the pipelines of the levels that wait have come. In the render world.
 #[derive(Resource, Default)]
-pub(crate) struct Warming(HashMap<InstanceId, LevelWarmth>);
+pub(crate) struct Warming {
+    levels: HashMap<InstanceId, LevelWarmth>,
+    light: LightWarmth,
+}
 
 /// On another device, no pipeline is compiled yet.
 pub(crate) fn start_over(gate: ResMut<PipelineGate>, mut warming: ResMut<Warming>) {
-    warming.0.clear();
+    *warming = Warming::default();
     for watched in gate.lock().levels.values_mut() {
         watched.is_ready = !watched.level.drawn.needs_any();
     }
@@ -173,32 +193,45 @@ pub(crate) fn ask_for_pipelines(world: &mut World) {
     let waiting = world.resource::<PipelineGate>().waiting();
     world.resource_scope(|world, mut warming: Mut<Warming>| {
         if waiting.is_empty() {
-            warming.0.clear();
+            warming.levels.clear();
             return;
         }
-        warming.0.retain(|id, _| waiting.iter().any(|(other, _)| other == id));
+        let Warming { levels, light } = &mut *warming;
+        levels.retain(|id, _| waiting.iter().any(|(other, _)| other == id));
         let others = world.resource::<PipelineGate>().others();
         let views = Views::of(world);
-        let around = others.iter().map(|(_, level)| level.lights);
-        let around = around.fold(OwnLights::default(), OwnLights::and);
-        let there = views.passes(around);
+        let (there, around) = lights_of(&waiting, &others);
+        let known = views.passes(there);
         let mut left = Left::of(world.resource::<PipelineCache>().pipelines().count());
+        let mut new = Vec::new();
         for (id, drawn) in &waiting {
-            let LevelWarmth { own, light } = warming.0.entry(*id).or_default();
-            let passes = views.passes(drawn.lights.and(around));
-            own.begin(&passes, drawn.sets.len());
-            own.ask(&drawn.sets, &mut left, |set, passes| pipelines_of(world, set, passes));
-            let new: Vec<_> = passes.into_iter().filter(|pass| !there.contains(pass)).collect();
-            if !new.is_empty() {
-                others.iter().for_each(|(id, level)| light.add(*id, &level.sets));
-            }
-            light.warmth.begin(&new, light.sets.len());
-            light.warmth.ask(&light.sets, &mut left, |set, passes| {
-                // What was drawn with it may be gone.
-                Some(pipelines_of(world, set, passes).unwrap_or_else(|| vec![None; passes.len()]))
-            });
+            let level = levels.entry(*id).or_default();
+            level.own.begin(&views.passes(around), drawn.sets.len());
+            level
+                .own
+                .ask(&drawn.sets, &mut left, |set, passes| pipelines_of(world, set, passes));
+            let with_its_own = views.passes(drawn.lights.and(there));
+            let added = with_its_own.into_iter().filter(|pass| !known.contains(pass));
+            let before = new.len();
+            new.extend(added);
+            level.is_light |= new.len() > before;
+        }
+        // With what is left: those that only wait for themselves need little.
+        if levels.values().any(|level| level.is_light) {
+            light.hear(others.iter().map(|(id, other)| (*id, &*other.drawn.sets)));
+            light.ask(&new, &mut left, |set, passes| pipelines_of(world, set, passes));
         }
     });
+}
+
+/// The lights of the levels that are there, as far as all was ready for them, and those of all that are there or about to come.
+fn lights_of(waiting: &Waiting, others: &Others) -> (OwnLights, OwnLights) {
+    let was_ready = others.iter().filter(|(_, other)| other.was_ready);
+    let there = was_ready.map(|(_, other)| other.drawn.lights);
+    let all = waiting.iter().map(|(_, drawn)| drawn.lights);
+    let all = all.chain(others.iter().map(|(_, other)| other.drawn.lights));
+    let none = OwnLights::default;
+    (there.fold(none(), OwnLights::and), all.fold(none(), OwnLights::and))
 }
 
 /// The pipelines of some passes; none while the mesh or the material is not there.
@@ -209,9 +242,9 @@ fn pipelines_of(world: &mut World, set: &DrawnSet, passes: &[PassKey]) -> Option
 
 /// Says which levels are ready: those whose pipelines are compiled, or never will be.
 pub(crate) fn note_compiled(gate: ResMut<PipelineGate>, warming: Res<Warming>, cache: Res<PipelineCache>) {
-    for (id, warmth) in &warming.0 {
-        let is_final = |pipeline| is_final(cache.get_render_pipeline_state(pipeline));
-        let is_ready = warmth.own.is_ready(is_final) && warmth.light.warmth.is_ready(is_final);
+    let is_final = |pipeline| is_final(cache.get_render_pipeline_state(pipeline));
+    for (id, level) in &warming.levels {
+        let is_ready = level.own.is_ready(is_final) && (!level.is_light || warming.light.is_ready(is_final));
         gate.set_ready(*id, is_ready);
     }
 }

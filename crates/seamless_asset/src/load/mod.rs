@@ -123,8 +123,8 @@ pub struct InstanceRequest {
     /// When imports are compared with the packages they are from.
     pub verify: Verify,
     /// Larger goes first, among all that is loaded: twice as large counts as much as [`aging`](crate::StreamingSettings::aging) of waiting. Default 0, which
-    /// comes last. What `seamless_level` asks for has a million at most for volumes and distances (a hundredth where somebody is a hundred metres from the
-    /// middle), 10⁷ for what code wants to be shown, 2·10⁷ where a frame would wait for it, and 10⁸ for what is always loaded.
+    /// comes last. What `seamless_level` asks for has a million at most for volumes and distances (about a hundredth where somebody is a hundred metres
+    /// away), 10⁷ for what code wants to be shown, 2·10⁷ where a frame would wait for it, and 10⁸ for what is always loaded.
     pub priority: f32,
     /// How far it is to come at first. Default: into the world.
     pub target: InstanceTarget,

@@ -199,8 +199,8 @@ pub struct SelectionLimits {
     pub max_levels: usize,
     /// How many [bytes](LevelInput::bytes) the levels that are wanted may have. A single level that has more never comes.
     pub max_bytes: u64,
-    /// For how many there is room: the same, but the most urgent level comes however large it is. What is always loaded counts, and is
-    /// not this one.
+    /// For how many there is room: the same, but the most urgent level comes however large it is. What is [requested](EXPLICIT_PRIORITY) or more urgent comes, too; it
+    /// counts, and is not this one.
     pub room: u64,
 }
 

@@ -160,18 +160,21 @@ pub(crate) struct Remade(EntityHashMap<Remake>);
 #[derive(Copy, Clone, Debug)]
 struct Remake {
     at: Duration,
-    is_told: bool,
+    /// How often in a row, each time soon after the one before.
+    times: u32,
 }
 
+/// Who saves a file may write it twice.
+const TOO_OFTEN: u32 = 3;
+
 impl Remade {
-    /// A world is made anew once more; whether it is to be told that this is too often, which is so once for each world.
+    /// A world is made anew once more; whether it is to be told that this is too often, once for as long as it goes on.
     pub fn is_news(&mut self, world: Entity, now: Duration) -> bool {
         let last = self.0.get(&world);
-        let was_told = last.is_some_and(|last| last.is_told);
-        let is_news = !was_told && last.is_some_and(|last| now.saturating_sub(last.at) < OFTEN);
-        let is_told = was_told || is_news;
-        self.0.insert(world, Remake { at: now, is_told });
-        is_news
+        let in_a_row = last.filter(|last| now.saturating_sub(last.at) < OFTEN);
+        let times = in_a_row.map_or(1, |last| last.times.saturating_add(1));
+        self.0.insert(world, Remake { at: now, times });
+        times == TOO_OFTEN
     }
 
     /// It is no world any more.

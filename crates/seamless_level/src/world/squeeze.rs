@@ -212,7 +212,8 @@ impl<K: Copy + Ord> Squeeze<K> {
             // Less is in its way than was, and somebody would go for it.
             let is_more_urgent = record.above.is_some_and(|before| ranked.above(level) < before);
             let can_have = is_more_urgent && ranked.spare(level) as f64 > lacks as f64 * seen.per_memory;
-            if lacks == 0 || ranked.is_first(level) || is_due && (seen.is_calm || can_have) {
+            let comes_anyway = ranked.is_first(level) || level.rank >= EXPLICIT_PRIORITY;
+            if lacks == 0 || comes_anyway || is_due && (seen.is_calm || can_have) {
                 (record.is_out, record.gone_for) = (false, None);
                 told.push((level.key, false));
                 break;

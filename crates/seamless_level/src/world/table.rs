@@ -251,11 +251,11 @@ impl Level {
 
     /// Whether all of it is in memory, whether it can be seen or not, or waits for that.
     pub(crate) fn is_all_loaded(&self) -> bool {
-        self.is_loaded
-            || matches!(
-                self.state,
-                LevelState::Hidden | LevelState::Revealing | LevelState::Visible
-            )
+        match self.state {
+            LevelState::Hidden | LevelState::Revealing | LevelState::Visible => true,
+            LevelState::Loading(stage) => stage == LoadState::Staged && self.is_loaded,
+            LevelState::Unloaded | LevelState::Leaving | LevelState::Failed => false,
+        }
     }
 
     /// Where it is, by what the pipeline says of its instance.

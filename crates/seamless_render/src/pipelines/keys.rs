@@ -110,8 +110,10 @@ impl Views {
             return Vec::new();
         }
         let mut main = self.main.clone();
-        // A view has them while it sees one.
-        main.extend(self.main.iter().map(|view| *view | probe_bits(lights)));
+        // A view has those of a kind while it sees one.
+        for bits in probe_bits(lights) {
+            main.extend(self.main.iter().map(|view| *view | bits));
+        }
         main.sort_unstable_by_key(MeshPipelineKey::bits);
         main.dedup();
         let mut shadow = self.shadow.clone();
@@ -238,12 +240,12 @@ impl Prepared {
     }
 }
 
-/// What probes add to what a view draws.
-fn probe_bits(lights: OwnLights) -> MeshPipelineKey {
-    let mut bits = MeshPipelineKey::empty();
-    bits.set(MeshPipelineKey::ENVIRONMENT_MAP, lights.reflections);
-    bits.set(MeshPipelineKey::IRRADIANCE_VOLUME, lights.irradiance);
-    bits
+/// What probes may add to what a view draws: those of one kind, or of both.
+fn probe_bits(lights: OwnLights) -> Vec<MeshPipelineKey> {
+    let reflections = lights.reflections.then_some(MeshPipelineKey::ENVIRONMENT_MAP);
+    let irradiance = lights.irradiance.then_some(MeshPipelineKey::IRRADIANCE_VOLUME);
+    let both = reflections.zip(irradiance).map(|(one, other)| one | other);
+    [reflections, irradiance, both].into_iter().flatten().collect()
 }
 
 /// What bones add where a view draws motion: Bevy says that they were there in the last frame, of new ones too.

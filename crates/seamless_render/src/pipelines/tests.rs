@@ -6,7 +6,7 @@ use bevy_reflect::{FromReflect, tuple_struct::DynamicTupleStruct};
 
 use super::*;
 
-fn instance(number: u64) -> InstanceId {
+pub(crate) fn instance(number: u64) -> InstanceId {
     let mut fields = DynamicTupleStruct::default();
     fields.insert(number);
     InstanceId::from_reflect(&fields).expect("it is a number")
@@ -46,9 +46,12 @@ fn on_another_device_no_pipeline_is_compiled() {
     gate.lock().levels.insert(bare, level(vec![]));
     let mut world = World::new();
     world.insert_resource(gate.clone());
-    world.insert_resource(Warming(HashMap::from_iter([(drawn, LevelWarmth::default())])));
+    world.insert_resource(Warming {
+        levels: HashMap::from_iter([(drawn, LevelWarmth::default())]),
+        ..Warming::default()
+    });
     world.run_system_once(start_over).expect("it has its resources");
     assert!(!gate.is_level_open(drawn), "its pipelines were the last device's");
     assert!(gate.is_level_open(bare), "it needs none");
-    assert!(world.resource::<Warming>().0.is_empty());
+    assert!(world.resource::<Warming>().levels.is_empty());
 }

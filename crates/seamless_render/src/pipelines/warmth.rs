@@ -61,27 +61,66 @@ impl Left {
 pub(super) struct LevelWarmth {
     /// What it is drawn with.
     pub own: Warmth,
-    /// What its lights add to how others are drawn.
-    pub light: LightWarmth,
+    /// Its lights add to how others are drawn, and it waits for that, too.
+    pub is_light: bool,
 }
 
-/// How far those of other levels have come.
+/// So many ways in which others are drawn are heard of in a frame, and those of one level more.
+const HEARD_PER_FRAME: usize = 1024;
+
+/// Levels that are gone are known until they are more than those that are there, and than so many.
+const MOST_GONE: usize = 64;
+
+/// How far the pipelines of levels have come that are there, in the passes that lights add to which are to come.
 #[derive(Default)]
 pub(super) struct LightWarmth {
-    pub warmth: Warmth,
+    warmth: Warmth,
     /// What they are drawn with, each once. More is only put behind: how far passes have come is counted in it.
-    pub sets: Vec<DrawnSet>,
+    sets: Vec<DrawnSet>,
     known: HashSet<DrawnSet>,
     levels: HashSet<InstanceId>,
+    /// Whether all of them were heard of.
+    is_complete: bool,
 }
 
 impl LightWarmth {
-    /// What one of them is drawn with; nothing if that was said before.
-    pub fn add(&mut self, level: InstanceId, sets: &[DrawnSet]) {
-        if self.levels.insert(level) {
+    /// What is there, by level; what of it is known already is passed over.
+    pub fn hear<'a>(&mut self, levels: impl ExactSizeIterator<Item = (InstanceId, &'a [DrawnSet])>) {
+        if self.levels.len() > 2 * levels.len() + MOST_GONE {
+            *self = Self::default();
+        }
+        let most = self.sets.len() + HEARD_PER_FRAME;
+        self.is_complete = true;
+        for (level, sets) in levels {
+            if self.levels.contains(&level) {
+                continue;
+            }
+            if self.sets.len() >= most {
+                self.is_complete = false;
+                break;
+            }
+            self.levels.insert(level);
             let new = sets.iter().copied().filter(|set| self.known.insert(*set));
             self.sets.extend(new);
         }
+    }
+
+    /// Asks for their pipelines in these passes, as [`Warmth::ask`] does. What they were drawn with may be gone.
+    pub fn ask(
+        &mut self,
+        passes: &[PassKey],
+        left: &mut Left,
+        mut ask_for: impl FnMut(&DrawnSet, &[PassKey]) -> Option<Vec<Option<CachedRenderPipelineId>>>,
+    ) {
+        self.warmth.begin(passes, self.sets.len());
+        self.warmth.ask(&self.sets, left, |set, passes| {
+            Some(ask_for(set, passes).unwrap_or_else(|| vec![None; passes.len()]))
+        });
+    }
+
+    /// Whether all of them are asked for, and change no more.
+    pub fn is_ready(&self, is_final: impl Fn(CachedRenderPipelineId) -> bool) -> bool {
+        self.is_complete && self.warmth.is_ready(is_final)
     }
 }
 

@@ -17,7 +17,7 @@ impl Containment {
     /// is in none of these yet, for what was put in is in no point's list.
     ///
     /// The point is not where it looked, and its slack counts from there: who goes less far from there than what is free here, less
-    /// the way from there to here, is still free.
+    /// the way from there to here, is still free. Where nothing is left of it, the point looks after all.
     pub(super) fn look_at_changed(&mut self, index: usize, probe: &Probe, changed: &[u32]) {
         let before = self.points.get(index).and_then(|point| point.probe);
         let moved = before.map_or(0.0, |before| probe.at.distance(before.at));
@@ -41,6 +41,10 @@ impl Containment {
                 region.points.push(index as u32);
                 self.enter(&[(volume, is_inside)], probe.asks);
             }
+        }
+        // Not even where it looked is all as it was then, should it come back there.
+        if moved > 0.0 && self.points.get(index).is_some_and(|point| point.slack <= 0.0) {
+            self.look(index, *probe);
         }
     }
 }

@@ -64,7 +64,8 @@ impl Selector {
             // Somebody stands on it.
             let is_ground = (BLOCKING_PRIORITY..ALWAYS_PRIORITY).contains(&candidate.rank);
             let was_cut = slot.is_cut;
-            slot.is_cut = !is_ground && (slot.is_out || is_capped || !has_room);
+            let is_out = slot.is_out && !is_essential;
+            slot.is_cut = !is_ground && (is_out || is_capped || !has_room);
             let is_changed = slot.is_cut != was_cut;
             if slot.is_cut {
                 self.plan.dropped += 1;

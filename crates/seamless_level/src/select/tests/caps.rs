@@ -164,6 +164,11 @@ fn what_is_asked_for_by_name_comes_whatever_room_there_is() {
         ..UNCAPPED
     };
     assert_eq!(wanted(max_bytes), [true, true, false, false, false]);
+    // Nor does it stay away because there was no memory before somebody asked.
+    selector.set_out(1, true);
+    selector.set_out(3, true);
+    selector.update(&[at(Vec3::ZERO)], 0.0, &room(175));
+    assert_eq!([1, 3].map(|level| wants(&selector, level)), [true, false]);
 }
 
 /// The ground that somebody stands on, and a house over there.

@@ -248,7 +248,8 @@ impl Oracle {
             let is_ground = (2e7..ALWAYS_PRIORITY).contains(&rank);
             let more = bytes.saturating_add(self.levels[level].bytes);
             let has_room = more <= limits.room || Some(level) == first || rank >= EXPLICIT_PRIORITY;
-            let fits = levels < limits.max_levels && more <= limits.max_bytes && has_room && !is_out(level);
+            let is_out = is_out(level) && rank < EXPLICIT_PRIORITY;
+            let fits = levels < limits.max_levels && more <= limits.max_bytes && has_room && !is_out;
             if fits || is_ground {
                 (levels, bytes) = (levels + 1, more);
             } else {

@@ -101,9 +101,12 @@ fn a_world_that_is_made_anew_again_and_again_is_told_once() {
     let [world, other] = [1, 2].map(|index| Entity::from_raw_u32(index).unwrap());
     let mut is_news = |world, seconds| remade.is_news(world, Duration::from_secs_f32(seconds));
     let news = [0.0, 1.0, 2.5, 3.0, 3.1, 9.0, 9.1].map(|seconds| is_news(world, seconds));
-    assert_eq!(news, [false, false, false, true, false, false, false]);
-    assert_eq!([3.1, 3.2].map(|seconds| is_news(other, seconds)), [false, true]);
+    assert_eq!(news, [false, false, false, false, true, false, false]);
+    assert_eq!(
+        [3.1, 3.2, 3.3].map(|seconds| is_news(other, seconds)),
+        [false, false, true]
+    );
     remade.forget(world);
-    let news = [9.2, 9.3].map(|seconds| remade.is_news(world, Duration::from_secs_f32(seconds)));
-    assert_eq!(news, [false, true]);
+    let news = [9.2, 9.3, 9.4].map(|seconds| remade.is_news(world, Duration::from_secs_f32(seconds)));
+    assert_eq!(news, [false, false, true]);
 }

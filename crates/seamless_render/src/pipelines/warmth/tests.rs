@@ -1,7 +1,9 @@
+use bevy_asset::{AssetId, uuid::Uuid};
+use bevy_mesh::Mesh;
 use bevy_pbr::MeshPipelineKey;
 
 use super::*;
-use crate::pipelines::tests::set;
+use crate::pipelines::tests::{instance, set};
 
 const HERE: PassKey = PassKey::Main(MeshPipelineKey::VIEW_PROJECTION_PERSPECTIVE);
 const THERE: PassKey = PassKey::Main(MeshPipelineKey::VIEW_PROJECTION_ORTHOGRAPHIC);
@@ -107,4 +109,47 @@ fn passes_that_nobody_draws_in_are_forgotten_at_last() {
         warmth.begin(&[PassKey::Main(MeshPipelineKey::from_bits_retain(bits))], sets.len());
     }
     assert!(warmth.passes.len() <= MOST_PASSES + 1);
+}
+
+fn other_set(number: usize) -> DrawnSet {
+    DrawnSet {
+        mesh: AssetId::<Mesh>::from(Uuid::from_u128(number as u128)),
+        ..set()
+    }
+}
+
+/// What others are drawn with is walked once, however often lights come.
+#[test]
+fn what_lights_add_to_others_is_asked_for_once() {
+    let (mut light, mut next, sets) = (LightWarmth::default(), 0, sets(1));
+    let mut frame = |passes: &[PassKey]| {
+        light.hear([(instance(1), &*sets), (instance(2), &[])].into_iter());
+        let before = next;
+        light.ask(passes, &mut Left::of(0), |_, passes| {
+            next += passes.len();
+            Some(vec![None; passes.len()])
+        });
+        assert!(light.is_ready(|_| true));
+        next - before
+    };
+    assert_eq!(frame(&[HERE]), 1);
+    assert_eq!(frame(&[HERE, THERE]), 1, "the other pass");
+    assert_eq!(frame(&[HERE, THERE]), 0);
+}
+
+/// Levels come and go for hours, and thousands may be there.
+#[test]
+fn who_is_there_is_heard_of_bit_by_bit_and_forgotten_when_it_is_gone() {
+    let many: Vec<DrawnSet> = (0..2 * HEARD_PER_FRAME).map(other_set).collect();
+    let levels = || (0..).map(instance).zip(many.chunks(HEARD_PER_FRAME));
+    let mut light = LightWarmth::default();
+    light.hear(levels().collect::<Vec<_>>().into_iter());
+    assert!(!light.is_ready(|_| true) && light.sets.len() == HEARD_PER_FRAME);
+    light.hear(levels().collect::<Vec<_>>().into_iter());
+    assert!(light.is_ready(|_| true) && light.sets.len() == many.len());
+    let most = (0..3 * MOST_GONE as u64).map(|number| (instance(number), &many[..0]));
+    light.hear(most.collect::<Vec<_>>().into_iter());
+    let left = || [(instance(1000), &many[..1])].into_iter();
+    light.hear(left());
+    assert_eq!(light.sets.len(), 1);
 }
