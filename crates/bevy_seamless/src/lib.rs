@@ -101,8 +101,8 @@ pub mod prelude {
     pub use seamless_level::overlay::{OverlaySettings, SeamlessOverlayPlugin};
     pub use seamless_level::{
         Arrival, ArrivalPoint, DistanceStreaming, LateLevel, LateLevels, Level, LevelEntry, LevelFailed, LevelHidden,
-        LevelLate, LevelLeft, LevelLoaded, LevelRequest, LevelRevealed, LevelSettings, LevelShown, LevelState,
-        LevelStates, LevelSystems, LevelTable, LevelTarget, LevelTicket, LevelWanted, Levels, LinkedEntity,
+        LevelLate, LevelLeft, LevelLoaded, LevelProxy, LevelRequest, LevelRevealed, LevelSettings, LevelShown,
+        LevelState, LevelStates, LevelSystems, LevelTable, LevelTarget, LevelTicket, LevelWanted, Levels, LinkedEntity,
         NewInstance, RequestError, RequestKind, RetryPolicy, SeamlessLevelPlugin, SeamlessWorld, SoftEntities,
         SoftEntity, SoftLink, SourceMotion, SourceShape, StreamingProgress, StreamingResult, StreamingSource,
         StreamingStatus, StreamingVolume, VolumeEntry, VolumeMode, VolumeShape, WorldFailed, WorldFailure,

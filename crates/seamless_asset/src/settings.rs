@@ -42,6 +42,9 @@ pub struct StreamingSettings {
     /// What a frame takes in this game if nothing is wrong, the wait for the display included: frames are slow when the last few took
     /// more than a quarter longer, streaming apart. Default 1/60 s.
     pub slow_frame: Duration,
+    /// Nothing begins to load: levels, objects and mips wait in the queue, as in a cutscene that may not be disturbed. What has begun goes on, what is loaded comes and goes, and what a
+    /// frame waits for is loaded all the same. Default: no.
+    pub suspended: bool,
     /// Bytes of meshes, images and other assets for the GPU that are handed to Bevy in a frame, at most; a single larger one goes alone.
     /// Default 16 MiB. Assets and levels take turns: while levels wait to come or go, assets are handed over in every
     /// second frame only. Counted in [`StreamingStats::uploaded_bytes`] and [`upload_waits`](StreamingStats::upload_waits). What a
@@ -93,6 +96,7 @@ impl Default for StreamingSettings {
             boost_horizon: Duration::from_millis(750),
             least: 0.5,
             slow_frame: Duration::from_secs(1) / 60,
+            suspended: false,
             upload_bytes_per_frame: 16 << 20,
             max_loads_in_flight: 8,
             max_bytes_in_flight: 256 << 20,

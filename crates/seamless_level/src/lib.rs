@@ -48,6 +48,7 @@
 //! | [`NewInstance`] | a further placement of a level, added while the world runs |
 //! | [`SoftEntity`], [`SoftLink`], [`LinkedEntity`], [`SoftEntities`] | an entity of a level by name, from another level or from game code |
 //! | [`LevelRevealed`], [`LevelLeft`], [`LevelFailed`], [`WorldFailed`] | what happened, as messages and as entity events |
+//! | [`LevelProxy`] | on an entity that is seen while a level is not: its HLOD, or imposter |
 //! | [`LateLevels`], [`LevelLate`] | levels that are not there although somebody is |
 //! | [`select`] | the decision itself, pure |
 //! | [`LevelSettings`], [`RetryPolicy`] | caps; when what failed is tried again |
@@ -163,6 +164,7 @@ mod manifest;
 #[cfg(feature = "overlay")]
 pub mod overlay;
 mod plugin;
+mod proxy;
 #[cfg(test)]
 mod random;
 mod requests;
@@ -184,6 +186,7 @@ pub use manifest::{
     WorldManifest, WorldManifestLoader,
 };
 pub use plugin::{LevelSystems, SeamlessLevelPlugin};
+pub use proxy::LevelProxy;
 pub use requests::{
     LevelRequest, LevelStates, LevelTicket, LevelWanted, Levels, RequestError, RequestKind, RequestSet,
     level_is_visible,

@@ -19,6 +19,7 @@ use crate::{
     instances::{AddedInstances, NewInstance, sync_instances},
     late::{LateLevels, LevelLate, find_late},
     manifest::{WorldManifest, WorldManifestLoader},
+    proxy::{LevelProxy, show_proxies},
     requests::{LevelRequests, LevelWanted, report_tickets, sync_wanted, tell_unknown},
     retry::RetryPolicy,
     settings::LevelSettings,
@@ -100,6 +101,7 @@ impl Plugin for SeamlessLevelPlugin {
             .register_type::<SourceMotion>()
             .register_type::<RetryPolicy>()
             .register_type::<LevelWanted>()
+            .register_type::<LevelProxy>()
             .register_type::<NewInstance>()
             .register_type::<LateLevels>()
             .register_type::<SoftEntity>()
@@ -177,6 +179,7 @@ fn add_systems(app: &mut App) {
                 report_levels,
                 report_arrivals,
                 report_tickets,
+                show_proxies,
                 resolve_links.in_set(ResolveLinks),
                 find_late,
                 write_diagnostics,

@@ -98,6 +98,44 @@ fn the_ground_is_there_in_the_frame_in_which_somebody_is_spawned() {
 }
 
 /// A cap that leaves room for little leaves it for the ground.
+/// Without any volume: by the distance to its bounds.
+#[test]
+fn frames_may_wait_for_levels_by_their_distance() {
+    let write = |dir: &std::path::Path| {
+        write_everything_scn(dir);
+    };
+    let world = r#"(
+        levels: [(name: "hall", source: "everything.scn.ron", bounds: ((90.0, -10.0, -10.0), (110.0, 10.0, 10.0)))],
+        volumes: [],
+    )"#;
+    let cooked = Cooked::new(write, world, register_types);
+    let (mut app, world) = cooked.start(register_types);
+    let source = app.world_mut().spawn(StreamingSource::default()).id();
+    let mut distances = DistanceStreaming {
+        load: 5.0,
+        show: 5.0,
+        unload: 5.0,
+        delay: 0.0,
+        block: None,
+    };
+    app.world_mut().entity_mut(world).insert(distances);
+    app.update();
+    jump(&mut app, source, HALL);
+    assert!(matches!(state(app.world(), world, "hall"), LevelState::Loading(_)));
+    jump(&mut app, source, Vec3::ZERO);
+    let is_gone = |ecs: &World| state(ecs, world, "hall") == LevelState::Unloaded;
+    assert!(run_until(&mut app, STREAM_LIMIT, is_gone));
+    distances.block = Some(2.0);
+    app.world_mut().entity_mut(world).insert(distances);
+    // Not as near as that.
+    jump(&mut app, source, HALL - Vec3::X * 13.0);
+    assert!(matches!(state(app.world(), world, "hall"), LevelState::Loading(_)));
+    assert_eq!(blocking_loads(&app), 0);
+    jump(&mut app, source, HALL - Vec3::X * 11.0);
+    assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
+    assert_eq!(blocking_loads(&app), 1);
+}
+
 #[test]
 fn no_cap_cuts_what_nobody_may_be_without() {
     let (_cooked, mut app, world, source) = start();

@@ -51,6 +51,9 @@ pub struct DistanceStreaming {
     pub unload: f32,
     /// And for how many seconds it stays from then on. Default 2.
     pub delay: f32,
+    /// No frame goes on without a level to which somebody is this near, `show` at most: it is loaded in that frame, as for
+    /// [`VolumeMode::BlockUntilLoaded`], which is a hitch. Zero: to whose bounds somebody has come. It is for worlds in which to fall through the ground is worse. Default: no frame waits.
+    pub block: Option<f32>,
 }
 
 impl Default for DistanceStreaming {
@@ -60,21 +63,22 @@ impl Default for DistanceStreaming {
             show: 500.0,
             unload: 600.0,
             delay: DEFAULT_UNLOAD_DELAY,
+            block: None,
         }
     }
 }
 
 impl DistanceStreaming {
-    /// Whether its numbers make sense: finite, none below zero, and `show ≤ load ≤ unload`.
+    /// Whether its numbers make sense: finite, none below zero, and `block ≤ show ≤ load ≤ unload`.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        let numbers = [0.0, self.show, self.load, self.unload];
+        let numbers = [0.0, self.block.unwrap_or(0.0), self.show, self.load, self.unload];
         let in_order = numbers.is_sorted() && numbers.iter().all(|number| number.is_finite());
         in_order && self.delay.is_finite() && self.delay >= 0.0
     }
 
-    /// The volumes that stand for it around one level: where it is shown, and where it is only loaded.
-    fn volumes(&self, level: u32, shape: &VolumeShape) -> impl Iterator<Item = (bool, VolumeInput)> {
+    /// The volumes that stand for it around one level: where it is shown, where it is only loaded, and where frames wait for it.
+    fn volumes(&self, level: u32, shape: &VolumeShape) -> [Option<VolumeInput>; PARTS] {
         let volume = |mode, range| VolumeInput {
             shape: shape.clone(),
             range,
@@ -84,11 +88,15 @@ impl DistanceStreaming {
             levels: [level].into(),
             ..VolumeInput::default()
         };
-        let shown = (false, volume(VolumeMode::LoadAndShow, self.show));
-        let loaded = (self.show < self.load).then(|| (true, volume(VolumeMode::Load, self.load)));
-        [Some(shown), loaded].into_iter().flatten()
+        let shown = Some(volume(VolumeMode::LoadAndShow, self.show));
+        let loaded = (self.show < self.load).then(|| volume(VolumeMode::Load, self.load));
+        let blocks = self.block.map(|near| volume(VolumeMode::BlockUntilLoaded, near));
+        [shown, loaded, blocks]
     }
 }
+
+/// Volumes that stand for the distances of one level, at most.
+const PARTS: usize = 3;
 
 /// Where a level is that comes by its distance.
 fn place_by_distance(level: &Level) -> Option<VolumeShape> {
@@ -139,7 +147,7 @@ pub(crate) fn sync_distances(
         told.has_begun &= !table.is_added();
         match told.hear(distances.as_deref()) {
             Some(News::Unusable(distances)) => error!(
-                "seamless world `{}`: {distances:?} asks for nothing; give finite numbers with 0 ≤ show ≤ load ≤ unload",
+                "seamless world `{}`: {distances:?} asks for nothing; give finite numbers with 0 ≤ block ≤ show ≤ load ≤ unload",
                 table.name()
             ),
             Some(News::Begins) => warn_of_what_does_not_come(&table),
@@ -223,14 +231,11 @@ impl LevelSelection {
     /// Puts the volumes that stand for the distance of a level in place of those before. What is on stays so as long as it is near enough.
     fn set_distance(&mut self, table: &LevelTable, level: u32, distances: Option<&DistanceStreaming>) {
         let place = table.at(level).and_then(place_by_distance);
-        let mut volumes = [None, None];
-        if let Some((distances, shape)) = distances.zip(place) {
-            for (only_loads, volume) in distances.volumes(level, &shape) {
-                volumes[usize::from(only_loads)] = Some(volume);
-            }
-        }
-        for (only_loads, volume) in [false, true].into_iter().zip(volumes) {
-            let key = (level, only_loads);
+        let volumes = distances
+            .zip(place)
+            .map(|(distances, shape)| distances.volumes(level, &shape));
+        for (part, volume) in (0..).zip(volumes.unwrap_or_default()) {
+            let key = (level, part);
             match (self.distances.get(&key), volume) {
                 (Some(known), Some(volume)) => self.selector.set_volume(*known, volume),
                 (None, Some(volume)) => drop(self.distances.insert(key, self.selector.add_volume(volume))),

@@ -41,8 +41,8 @@ pub(crate) struct LevelSelection {
     pub(super) naming: NamingVolumes,
     /// Levels that were added and removed since volumes and distances looked: their places and names.
     pub(super) renamed: Vec<(u32, String)>,
-    /// Volumes that nobody placed: those of levels that come by their distance, by the level and whether it is only loaded there.
-    pub(super) distances: BTreeMap<(u32, bool), VolumeKey>,
+    /// Volumes that nobody placed: those of levels that come by their distance, by the level and which of its distances it is for.
+    pub(super) distances: BTreeMap<(u32, u8), VolumeKey>,
     /// What these follow from.
     pub(super) by_distance: Option<DistanceStreaming>,
     /// The app's requests for levels that the world has.

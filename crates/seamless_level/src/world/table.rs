@@ -2,6 +2,7 @@
 
 mod added;
 mod leave;
+mod place;
 
 use core::{cell::RefCell, time::Duration};
 use std::{
@@ -12,7 +13,7 @@ use std::{
 use bevy_asset::{AssetId, AssetPath};
 use bevy_ecs::{component::Component, entity::Entity};
 use bevy_reflect::Reflect;
-use seamless_asset::{InstanceData, InstanceId, InstancePath, InstanceRequest, LoadError, LoadState};
+use seamless_asset::{InstanceData, InstanceId, InstancePath, InstanceRequest, LoadError};
 
 use super::{
     LevelState,
@@ -247,27 +248,6 @@ impl Level {
     /// Whether it is to be loaded and not to be shown.
     pub(super) fn is_only_loaded(&self) -> bool {
         self.target == LevelTarget::Loaded
-    }
-
-    /// Whether all of it is in memory, whether it can be seen or not, or waits for that.
-    pub(crate) fn is_all_loaded(&self) -> bool {
-        match self.state {
-            LevelState::Hidden | LevelState::Revealing | LevelState::Visible => true,
-            LevelState::Loading(stage) => stage == LoadState::Staged && self.is_loaded,
-            LevelState::Unloaded | LevelState::Leaving | LevelState::Failed => false,
-        }
-    }
-
-    /// Where it is, by what the pipeline says of its instance.
-    pub(super) fn state_by(&self, instance: LoadState) -> LevelState {
-        match instance {
-            LoadState::Staged if self.is_loaded && self.is_only_loaded() => LevelState::Hidden,
-            LoadState::Hidden => LevelState::Hidden,
-            LoadState::Revealing => LevelState::Revealing,
-            LoadState::Live => LevelState::Visible,
-            LoadState::Leaving => LevelState::Leaving,
-            stage => LevelState::Loading(stage),
-        }
     }
 }
 

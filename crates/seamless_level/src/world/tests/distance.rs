@@ -48,6 +48,7 @@ const DISTANCES: DistanceStreaming = DistanceStreaming {
     show: 20.0,
     unload: 60.0,
     delay: 0.0,
+    block: None,
 };
 
 /// The targets of the ring's levels: nothing, loaded, or visible.
@@ -146,6 +147,14 @@ fn distances_change_and_go() {
         DistanceStreaming { show: 1001.0, ..wide },
         DistanceStreaming { delay: -1.0, ..wide },
         DistanceStreaming { show: -1.0, ..wide },
+        DistanceStreaming {
+            block: Some(1001.0),
+            ..wide
+        },
+        DistanceStreaming {
+            block: Some(f32::NAN),
+            ..wide
+        },
     ] {
         assert_eq!(set(&mut stage, bad), "........", "{bad:?}");
         assert_eq!(set(&mut stage, wide), "VVVVVVVV");

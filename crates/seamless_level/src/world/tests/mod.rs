@@ -11,6 +11,7 @@ mod memory;
 mod moving_volumes;
 mod network;
 mod orphans;
+mod proxies;
 mod reading;
 mod reflected;
 mod requests;
