@@ -42,8 +42,8 @@ pub struct StreamingSettings {
     /// What a frame takes in this game if nothing is wrong, the wait for the display included: frames are slow when the last few took
     /// more than a quarter longer, streaming apart. Default 1/60 s.
     pub slow_frame: Duration,
-    /// Nothing begins to load: levels, objects and mips wait in the queue, as in a cutscene that may not be disturbed. What has begun goes on, what is loaded comes and goes, and what a
-    /// frame waits for is loaded all the same. Default: no.
+    /// Nothing begins to load: levels, objects, mips and reloads wait in the queue, and so does whoever waits for them, as in a cutscene that may not be disturbed. What has begun
+    /// goes on, what is loaded comes and goes, and what a frame waits for is loaded all the same. Default: no.
     pub suspended: bool,
     /// Bytes of meshes, images and other assets for the GPU that are handed to Bevy in a frame, at most; a single larger one goes alone.
     /// Default 16 MiB. Assets and levels take turns: while levels wait to come or go, assets are handed over in every

@@ -10,7 +10,7 @@ use bevy_light::{
     ClusteredDecal, LightProbe, PointLight, SimulationLightSystems, SpotLight,
     cluster::{Clusters, GlobalClusterGpuSettings, GlobalClusterSettings},
 };
-use seamless_asset::{InstanceEvent, StreamingClock};
+use seamless_asset::{InstanceEvent, Reloaded, StreamingClock};
 
 /// Room for more lights than Bevy makes by itself: about seven hundred, however far each of them reaches into the distance, …
 const Z_SLICES: usize = 16_384;
@@ -25,12 +25,14 @@ const FAR: f32 = 1000.0;
 
 /// Before Bevy's own lights are put into clusters.
 pub(crate) fn add_systems(app: &mut App) {
-    app.add_message::<InstanceEvent>().add_systems(
-        PostUpdate,
-        see_new_lights
-            .after(CameraUpdateSystems)
-            .before(SimulationLightSystems::AssignLightsToClusters),
-    );
+    app.add_message::<InstanceEvent>()
+        .add_message::<Reloaded>()
+        .add_systems(
+            PostUpdate,
+            see_new_lights
+                .after(CameraUpdateSystems)
+                .before(SimulationLightSystems::AssignLightsToClusters),
+        );
 }
 
 /// Bevy lists on the GPU which lights shine where, makes its lists longer when they were too short, and says that lights may be wrong for some frames then.
@@ -60,6 +62,7 @@ type Clustered = Or<(
 /// has heard of it; so for some frames, all that a camera sees counts.
 fn see_new_lights(
     mut events: MessageReader<InstanceEvent>,
+    mut reloads: MessageReader<Reloaded>,
     new: Query<(), (Changed<Visibility>, Clustered)>,
     mut views: Query<(&mut Clusters, Option<&Projection>)>,
     mut left: Local<u8>,
@@ -69,8 +72,8 @@ fn see_new_lights(
     let is_shown =
         |event: &InstanceEvent| matches!(event, InstanceEvent::Revealed { .. } | InstanceEvent::Shown { .. });
     // All of them are read.
-    let is_any_shown = events.read().filter(|event| is_shown(event)).count() > 0;
-    if is_any_shown && !new.is_empty() {
+    let shown = events.read().filter(|event| is_shown(event)).count() + reloads.read().count();
+    if shown > 0 && !new.is_empty() {
         *left = FRAMES;
     }
     if *left == 0 {

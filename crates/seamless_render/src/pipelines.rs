@@ -201,12 +201,12 @@ pub(crate) fn ask_for_pipelines(world: &mut World) {
         let others = world.resource::<PipelineGate>().others();
         let views = Views::of(world);
         let (there, around) = lights_of(&waiting, &others);
-        let known = views.passes(there);
+        let (known, all) = (views.passes(there), views.passes(around));
         let mut left = Left::of(world.resource::<PipelineCache>().pipelines().count());
         let mut new = Vec::new();
         for (id, drawn) in &waiting {
             let level = levels.entry(*id).or_default();
-            level.own.begin(&views.passes(around), drawn.sets.len());
+            level.own.begin(&all, drawn.sets.len());
             level
                 .own
                 .ask(&drawn.sets, &mut left, |set, passes| pipelines_of(world, set, passes));

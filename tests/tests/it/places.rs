@@ -97,7 +97,6 @@ fn the_ground_is_there_in_the_frame_in_which_somebody_is_spawned() {
     assert_eq!(blocking_loads(&app), 1);
 }
 
-/// A cap that leaves room for little leaves it for the ground.
 /// Without any volume: by the distance to its bounds.
 #[test]
 fn frames_may_wait_for_levels_by_their_distance() {
@@ -136,6 +135,7 @@ fn frames_may_wait_for_levels_by_their_distance() {
     assert_eq!(blocking_loads(&app), 1);
 }
 
+/// A cap that leaves room for little leaves it for the ground.
 #[test]
 fn no_cap_cuts_what_nobody_may_be_without() {
     let (_cooked, mut app, world, source) = start();

@@ -52,7 +52,8 @@ pub struct DistanceStreaming {
     /// And for how many seconds it stays from then on. Default 2.
     pub delay: f32,
     /// No frame goes on without a level to which somebody is this near, `show` at most: it is loaded in that frame, as for
-    /// [`VolumeMode::BlockUntilLoaded`], which is a hitch. Zero: to whose bounds somebody has come. It is for worlds in which to fall through the ground is worse. Default: no frame waits.
+    /// [`VolumeMode::BlockUntilLoaded`], which is a hitch. It is for worlds in which to fall through the ground is worse: give more than sources are above it, since bounds
+    /// end at its surface. Default: no frame waits.
     pub block: Option<f32>,
 }
 

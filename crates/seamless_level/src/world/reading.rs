@@ -16,7 +16,7 @@ use crate::{manifest::WorldManifest, retry::RetryPolicy};
 /// For how long nobody may read a manifest, or put it there, before that is told.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A world that is made anew twice in this time is made so too often.
+/// A world that is made anew again within this time, and again, is made so too often.
 const OFTEN: Duration = Duration::from_secs(1);
 
 /// How the reading of a world's manifest goes, on the world's entity for as long as it has no levels. Times are those of

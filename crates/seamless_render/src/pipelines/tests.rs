@@ -55,3 +55,33 @@ fn on_another_device_no_pipeline_is_compiled() {
     assert!(gate.is_level_open(bare), "it needs none");
     assert!(world.resource::<Warming>().levels.is_empty());
 }
+
+fn lit(lights: OwnLights) -> Arc<Drawn> {
+    let sets = Vec::new();
+    Arc::new(Drawn { sets, lights })
+}
+
+/// What came without is asked for when the next one of its kind comes; what is about to come counts for all.
+#[test]
+fn only_what_was_ready_is_there() {
+    let points = OwnLights {
+        points: true,
+        ..OwnLights::default()
+    };
+    let [reflections, irradiance] = [true, false].map(|is_first| OwnLights {
+        reflections: is_first,
+        irradiance: !is_first,
+        ..OwnLights::default()
+    });
+    let other = |lights, was_ready| Other {
+        drawn: lit(lights),
+        was_ready,
+    };
+    let waiting = vec![(instance(1), lit(points)), (instance(2), lit(OwnLights::default()))];
+    let others = vec![
+        (instance(3), other(reflections, true)),
+        (instance(4), other(irradiance, false)),
+    ];
+    let all = points.and(reflections).and(irradiance);
+    assert_eq!(lights_of(&waiting, &others), (reflections, all));
+}

@@ -113,8 +113,14 @@ impl LightWarmth {
         mut ask_for: impl FnMut(&DrawnSet, &[PassKey]) -> Option<Vec<Option<CachedRenderPipelineId>>>,
     ) {
         self.warmth.begin(passes, self.sets.len());
+        let known = &mut self.known;
         self.warmth.ask(&self.sets, left, |set, passes| {
-            Some(ask_for(set, passes).unwrap_or_else(|| vec![None; passes.len()]))
+            let pipelines = ask_for(set, passes);
+            if pipelines.is_none() {
+                // Whoever brings it again is heard of again.
+                known.remove(set);
+            }
+            Some(pipelines.unwrap_or_else(|| vec![None; passes.len()]))
         });
     }
 

@@ -54,11 +54,12 @@ impl Pipeline {
 
     /// Starts the most urgent requests while tasks are free.
     pub(super) fn start_tasks(&mut self, world: &World, settings: &StreamingSettings) {
-        let most = if settings.suspended {
-            0
-        } else {
-            settings.max_loads_in_flight
-        };
+        if settings.suspended {
+            // Nothing is to go for what cannot start.
+            (self.short, self.held) = (0, 0);
+            return;
+        }
+        let most = settings.max_loads_in_flight;
         if self.in_flight.is_full(most) {
             // Nobody looks again; what has gone since then lacks no more.
             let used = self.memory().total();

@@ -14,7 +14,7 @@ use super::{
     *,
 };
 use crate::{
-    ObjectRequest, StreamingTime,
+    BlockingLoads, ObjectRequest, StreamingTime,
     doubles::{Fate, GatedReader, ReadGate},
     load::Pipeline,
 };
@@ -280,6 +280,11 @@ fn while_loading_is_suspended_nothing_begins() {
     set_target(&mut app);
     run_until(&mut app, |world| state(world, loaded) == Some(LoadState::Live));
     (0..20).for_each(|_| app.update());
+    assert_eq!(state(app.world(), waiting), Some(LoadState::Requested));
+    let urgent = with_priority(&mut app, "a.pkg", 2.0, InstanceTarget::Shown);
+    app.world_mut()
+        .finish_level_blocking(urgent)
+        .expect("a frame waits for it");
     assert_eq!(state(app.world(), waiting), Some(LoadState::Requested));
     app.world_mut().resource_mut::<StreamingSettings>().suspended = false;
     run_until(&mut app, |world| state(world, waiting) == Some(LoadState::Live));

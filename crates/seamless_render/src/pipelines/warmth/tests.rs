@@ -153,3 +153,22 @@ fn who_is_there_is_heard_of_bit_by_bit_and_forgotten_when_it_is_gone() {
     light.hear(left());
     assert_eq!(light.sets.len(), 1);
 }
+
+/// It was gone for a moment, and comes again.
+#[test]
+fn what_was_gone_is_asked_for_when_it_comes_again() {
+    let (mut light, sets) = (LightWarmth::default(), sets(1));
+    let mut frame = |level: u64, is_there: bool| {
+        let mut asked = 0;
+        light.hear([(instance(level), &*sets)].into_iter());
+        light.ask(&[HERE], &mut Left::of(0), |_, passes| {
+            asked += 1;
+            is_there.then(|| vec![None; passes.len()])
+        });
+        asked
+    };
+    assert_eq!(
+        [frame(1, false), frame(1, true), frame(2, true), frame(3, true)],
+        [1, 0, 1, 0]
+    );
+}
