@@ -16,7 +16,7 @@ use bevy_ecs::{reflect::ReflectResource, resource::Resource};
 use bevy_platform::time::Instant;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
-use crate::load::{MemoryAccount, MemoryPressure, UnitKind, WastedBytes};
+use crate::load::{MemoryAccount, MemoryPressure, UnitKind, WastedBytes, multiplied};
 
 /// Limits of one frame's streaming work. Change it at any time; it is read every frame.
 #[derive(Resource, Reflect, Clone, Debug)]
@@ -107,6 +107,16 @@ impl Default for StreamingSettings {
             essential_priority: 1e7,
             load_order_seed: None,
         }
+    }
+}
+
+impl StreamingSettings {
+    /// This part of the budget, from zero to one, whatever both are: what is no number is none.
+    #[must_use]
+    pub fn budget_part(&self, part: f32) -> Duration {
+        let part = if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) };
+        // Rounded, all of the longest one is more than there is.
+        multiplied(self.budget, part).min(self.budget)
     }
 }
 

@@ -46,16 +46,12 @@ struct Shared {
     others: BTreeMap<InstanceId, Watched>,
 }
 
+/// A level, what it is drawn with, and whether that is ready.
 struct Watched {
-    level: Known,
-    is_ready: bool,
-}
-
-/// A level, and what it is drawn with.
-struct Known {
     drawn: Arc<Drawn>,
     /// Gone when the level is.
     scans: Weak<LevelScans>,
+    is_ready: bool,
 }
 
 /// What a level is drawn with.
@@ -64,7 +60,7 @@ struct Drawn {
     lights: OwnLights,
 }
 
-impl Known {
+impl Watched {
     fn is_there(&self) -> bool {
         self.scans.strong_count() > 0
     }
@@ -83,7 +79,6 @@ type Waiting = Vec<(InstanceId, Arc<Drawn>)>;
 /// Levels that need not wait any more, the oldest first.
 type Others = Vec<(InstanceId, Other)>;
 
-#[derive(Clone)]
 struct Other {
     drawn: Arc<Drawn>,
     was_ready: bool,
@@ -102,13 +97,8 @@ impl PipelineGate {
     /// The levels that need any. What is ready for the views of a moment may not be for those of a later one.
     fn waiting(&self) -> Waiting {
         let shared = self.lock();
-        let waiting = shared
-            .levels
-            .iter()
-            .filter(|(_, watched)| watched.level.drawn.needs_any());
-        let mut waiting: Waiting = waiting
-            .map(|(id, watched)| (*id, watched.level.drawn.clone()))
-            .collect();
+        let waiting = shared.levels.iter().filter(|(_, watched)| watched.drawn.needs_any());
+        let mut waiting: Waiting = waiting.map(|(id, watched)| (*id, watched.drawn.clone())).collect();
         waiting.sort_unstable_by_key(|(id, _)| *id);
         waiting
     }
@@ -116,9 +106,9 @@ impl PipelineGate {
     /// Those that are there.
     fn others(&self) -> Others {
         let shared = self.lock();
-        let others = shared.others.iter().filter(|(_, watched)| watched.level.is_there());
+        let others = shared.others.iter().filter(|(_, watched)| watched.is_there());
         let other = |watched: &Watched| Other {
-            drawn: watched.level.drawn.clone(),
+            drawn: watched.drawn.clone(),
             was_ready: watched.is_ready,
         };
         others.map(|(id, watched)| (*id, other(watched))).collect()
@@ -150,10 +140,8 @@ impl RevealGate for PipelineGate {
         shared.others.remove(&id);
         let level = Watched {
             is_ready: !drawn.needs_any(),
-            level: Known {
-                drawn: Arc::new(drawn),
-                scans: Arc::downgrade(scans),
-            },
+            drawn: Arc::new(drawn),
+            scans: Arc::downgrade(scans),
         };
         shared.levels.insert(id, level);
     }
@@ -164,9 +152,9 @@ impl RevealGate for PipelineGate {
 
     fn forget_level(&self, id: InstanceId) {
         let mut shared = self.lock();
-        shared.others.retain(|_, watched| watched.level.is_there());
+        shared.others.retain(|_, watched| watched.is_there());
         if let Some(watched) = shared.levels.remove(&id)
-            && watched.level.drawn.needs_any()
+            && watched.drawn.needs_any()
         {
             shared.others.insert(id, watched);
         }
@@ -184,7 +172,7 @@ pub(crate) struct Warming {
 pub(crate) fn start_over(gate: ResMut<PipelineGate>, mut warming: ResMut<Warming>) {
     *warming = Warming::default();
     for watched in gate.lock().levels.values_mut() {
-        watched.is_ready = !watched.level.drawn.needs_any();
+        watched.is_ready = !watched.drawn.needs_any();
     }
 }
 

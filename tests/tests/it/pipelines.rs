@@ -1,21 +1,15 @@
 //! Levels come when the pipelines that draw them are compiled: none is asked for later, and none that is broken holds a level.
 
-use std::{
-    fs,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+mod added;
+
+use std::{fs, path::Path};
 
 use bevy::{
-    asset::{AssetPath, RenderAssetUsages, UntypedAssetId},
+    asset::{AssetPath, RenderAssetUsages},
     camera::RenderTarget,
-    core_pipeline::prepass::{DeferredPrepass, DepthPrepass, MotionVectorPrepass, NormalPrepass},
+    core_pipeline::prepass::{DepthPrepass, NormalPrepass},
     light::NotShadowCaster,
     mesh::PrimitiveTopology,
-    pbr::DefaultOpaqueRendererMethod,
     prelude::*,
     render::{
         RenderApp,
@@ -24,16 +18,12 @@ use bevy::{
     shader::ShaderRef,
 };
 use bevy_seamless::{
-    asset::{
-        InHiddenLevel, InstanceId, InstanceRequest, InstanceTarget, LoadState, RevealGate, RevealGates,
-        SeamlessAssetPlugin,
-    },
+    asset::{InHiddenLevel, InstanceId, InstanceRequest, InstanceTarget, LoadState, RevealGates, SeamlessAssetPlugin},
     prelude::*,
 };
+use seamless_asset::doubles::LevelDoor;
 use seamless_tests::{
     app::{LOAD_LIMIT, headless_with, run_until},
-    cooked::{Ask, Cooked, MANIFEST, ask, spawn_world, state},
-    fixtures::write_everything_gltf,
     handmade::{References, add_asset, add_level, new_ids, new_package},
     picture::{has_driver, next_frame, settled, studio, studio_compiling_later},
 };
@@ -261,110 +251,6 @@ fn no_pipeline_is_asked_for_after_the_reveal() {
     }
 }
 
-/// Nothing but a lamp, or a probe that reflects the sky.
-fn write_light(dir: &Path, package: &str, is_probe: bool) {
-    let app = headless_with(dir, add_game);
-    let mut writer = new_package(&app, package);
-    let mut references = References::default();
-    let mut images = Assets::<Image>::default();
-    let sky = EnvironmentMapLight::solid_color(&mut images, Color::WHITE);
-    let maps = [(&sky.diffuse_map, "Diffuse"), (&sky.specular_map, "Specular")].map(|(map, name)| {
-        let image = images.get(map).expect("it was made").clone();
-        let object = add_asset(&app, &mut writer, name, image);
-        references.handle::<Image>(&app, object)
-    });
-    let [diffuse_map, specular_map] = maps;
-    add_level(&app, &mut writer, package, &new_ids(1), vec![0], &references, |level| {
-        level
-            .add([Transform::from_scale(Vec3::splat(20.0))])
-            .add([Visibility::default()]);
-        if is_probe {
-            level.add([LightProbe::default()]).add([EnvironmentMapLight {
-                diffuse_map,
-                specular_map,
-                intensity: 500.0,
-                ..sky
-            }]);
-        } else {
-            level.add([PointLight {
-                shadow_maps_enabled: true,
-                ..PointLight::default()
-            }]);
-        }
-        level.end_group(1);
-    });
-    fs::write(dir.join(package), writer.finish().expect("the package is small")).expect("it is written");
-}
-
-/// The first lamp with shadows, and the first probe, change how everything is drawn that is there.
-#[test]
-fn what_a_light_adds_to_others_is_compiled_before_it_comes() {
-    if !has_driver() {
-        return;
-    }
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    write_level(dir.path(), many_materials(), false);
-    for is_probe in [false, true] {
-        write_light(dir.path(), "light.pkg", is_probe);
-        let mut app = studio_compiling_later(dir.path(), camera(), add_game);
-        app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = u32::MAX;
-        let _ = settled(&mut app);
-        let things = load(&mut app);
-        until_live(&mut app, things);
-        asked_later(&mut app, &[]);
-        let before = pipelines(&app).0.len();
-        let light = load_package(&mut app, "light.pkg");
-        let (asked, _) = until_live(&mut app, light);
-        assert!(asked.len() > before, "nothing is drawn in another way");
-        let later = asked_later(&mut app, &asked);
-        assert!(later.is_empty(), "{later:?}, before {:?}", &asked[before..]);
-        assert_eq!(app.world().resource::<StreamingStats>().gate_deadlines, 0);
-    }
-}
-
-/// Where views draw motion, and where they light what is drawn later.
-#[test]
-fn deferred_pipelines_and_those_of_bones_are_asked_for() {
-    if !has_driver() {
-        return;
-    }
-    let write = |dir: &Path| {
-        write_everything_gltf(dir);
-    };
-    let level = "(levels: [(name: \"level\", source: \"everything.gltf\")])";
-    let cooked = Cooked::new(write, level, |_| {});
-    for is_deferred in [false, true] {
-        let mut app = studio(&cooked.out(), camera(), add_game);
-        app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = u32::MAX;
-        enrich(&mut app, Msaa::Off);
-        let ecs = app.world_mut();
-        let camera = ecs
-            .query_filtered::<Entity, With<Camera3d>>()
-            .single(ecs)
-            .expect("the studio has one");
-        ecs.entity_mut(camera).insert(MotionVectorPrepass);
-        if is_deferred {
-            ecs.entity_mut(camera).insert(DeferredPrepass);
-            ecs.insert_resource(DefaultOpaqueRendererMethod::deferred());
-        }
-        let world = spawn_world(&mut app, MANIFEST);
-        let _ = settled(&mut app);
-        ask(&mut app, "level", Ask::Load);
-        let mut before = Vec::new();
-        for frame in 0.. {
-            assert!(frame < MOST_FRAMES, "the level does not come");
-            before = pipelines(&app).0;
-            let _ = next_frame(&mut app);
-            if state(app.world(), world, "level") == LevelState::Visible {
-                break;
-            }
-        }
-        let later = asked_later(&mut app, &before);
-        // Those of morph targets, which have no last frame in their first one.
-        assert!(later.len() <= 2, "{later:?}");
-    }
-}
-
 /// What is asked for from the load of a level on, until some frames after its reveal.
 fn asked_for(dir: &Path, furnish: impl FnOnce(&mut App)) -> Vec<String> {
     let mut app = studio(dir, camera(), add_game);
@@ -421,24 +307,6 @@ fn without_the_gate_pipelines_come_late() {
     assert!(asked_later(&mut app, &before).len() >= 3);
 }
 
-/// Closed until it is opened.
-#[derive(Clone, Default)]
-struct Door(Arc<AtomicBool>);
-
-impl RevealGate for Door {
-    fn watch(&self, _: &[UntypedAssetId]) {}
-
-    fn is_open(&self, _: &[UntypedAssetId]) -> bool {
-        true
-    }
-
-    fn forget(&self, _: &[UntypedAssetId]) {}
-
-    fn is_level_open(&self, _: InstanceId) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// What was compiled for other views is not enough.
 #[test]
 fn views_that_change_while_a_level_waits() {
@@ -448,7 +316,7 @@ fn views_that_change_while_a_level_waits() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     write_level(dir.path(), many_materials(), true);
     let mut app = studio(dir.path(), camera(), add_game);
-    let door = Door::default();
+    let door = LevelDoor::default();
     let mut gates = app.world_mut().resource_mut::<RevealGates>();
     // Before the one that is tried: that one must not forget what it has found out.
     gates.0.insert(0, Box::new(door.clone()));
@@ -470,7 +338,7 @@ fn views_that_change_while_a_level_waits() {
         let _ = next_frame(&mut app);
     }
     assert!(pipelines(&app).0.len() > asked, "the new views need others");
-    door.0.store(true, Ordering::Relaxed);
+    door.open();
     let (before, _) = until_live(&mut app, id);
     let later = asked_later(&mut app, &before);
     assert!(later.is_empty(), "{later:?}");

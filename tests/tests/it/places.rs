@@ -3,11 +3,9 @@
 
 use std::{fs, thread};
 
-use bevy::{asset::UntypedAssetId, ecs::system::RunSystemOnce, prelude::*, tasks::block_on};
-use bevy_seamless::{
-    asset::{InstanceId, RevealGate, RevealGates},
-    prelude::*,
-};
+use bevy::{ecs::system::RunSystemOnce, prelude::*, tasks::block_on};
+use bevy_seamless::{asset::RevealGates, prelude::*};
+use seamless_asset::doubles::LevelDoor;
 use seamless_tests::{
     app::run_until,
     cooked::{Ask, Cooked, STREAM_LIMIT, ask, level_of, state},
@@ -241,23 +239,6 @@ fn a_ticket_waits_for_what_it_asks_for() {
     assert!(over && state(app.world(), world, "hall") == LevelState::Unloaded);
 }
 
-/// A gate that never opens.
-struct Closed;
-
-impl RevealGate for Closed {
-    fn watch(&self, _: &[UntypedAssetId]) {}
-
-    fn is_open(&self, _: &[UntypedAssetId]) -> bool {
-        true
-    }
-
-    fn forget(&self, _: &[UntypedAssetId]) {}
-
-    fn is_level_open(&self, _: InstanceId) -> bool {
-        false
-    }
-}
-
 /// Somebody else wants to see what is loaded, and it waits for its turn.
 #[test]
 fn who_only_loads_waits_for_nothing_to_be_seen() {
@@ -275,7 +256,11 @@ fn who_only_loads_waits_for_nothing_to_be_seen() {
     assert!(run_until(&mut app, STREAM_LIMIT, |_| first.result().is_some()));
     assert_eq!(state(app.world(), world, "hall"), LevelState::Hidden);
     // Gates are asked once more before it is seen.
-    app.world_mut().resource_mut::<RevealGates>().0.push(Box::new(Closed));
+    let door = LevelDoor::default();
+    app.world_mut()
+        .resource_mut::<RevealGates>()
+        .0
+        .push(Box::new(door.clone()));
     ask(&mut app, "hall", Ask::Load);
     (0..3).for_each(|_| app.update());
     assert_ne!(state(app.world(), world, "hall"), LevelState::Visible);
@@ -283,7 +268,7 @@ fn who_only_loads_waits_for_nothing_to_be_seen() {
     let shown = prepare(&mut app, LevelTarget::Visible);
     (0..3).for_each(|_| app.update());
     assert_eq!((second.result(), shown.result()), (Some(StreamingResult::Ready), None));
-    app.world_mut().resource_mut::<RevealGates>().0.pop();
+    door.open();
     assert!(run_until(&mut app, STREAM_LIMIT, |_| shown.result().is_some()));
     assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
 }

@@ -125,7 +125,7 @@ fn slowed(inputs: &FrameInputs) -> f32 {
 }
 
 /// What is none is once; without an end it is as long as a frame may last.
-fn multiplied(time: Duration, by: f32) -> Duration {
+pub(crate) fn multiplied(time: Duration, by: f32) -> Duration {
     let seconds = time.as_secs_f64() * f64::from(by);
     let most = if seconds > 0.0 { Duration::MAX } else { time };
     Duration::try_from_secs_f64(seconds).unwrap_or(most)

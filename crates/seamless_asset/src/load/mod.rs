@@ -69,6 +69,7 @@ use crate::{error::LoadError, stable::InstancePath};
 pub use bulk::{BulkLoad, BulkRequest};
 pub use cost::UnitKind;
 pub use file::FilePartRequest;
+pub(crate) use frame::multiplied;
 pub use instance::LevelInstance;
 use intake::Signal;
 pub(crate) use link::{KeptGroup, LoadedLevel, ReloadedLevel};

@@ -47,7 +47,7 @@ pub(crate) fn drive(mut around: Hub, mut streamer: ResMut<Streamer>) {
         clock,
     } = &mut around;
     let _time = clock.measure("what streamables want");
-    let mut share = Share::new(streaming.budget, settings.share);
+    let mut share = Share::new(streaming, settings.share);
     table.take_misses(registries, settings.max_resolved);
     take_incoming(hub, settings, stats);
     let looked = Around {
@@ -147,7 +147,7 @@ pub(crate) fn settle(mut around: Hub, time: Res<StreamingTime>, mut commands: Co
         clock,
     } = &mut around;
     let _time = clock.measure("what came for streamables");
-    let mut share = Share::new(streaming.budget, settings.share);
+    let mut share = Share::new(streaming, settings.share);
     let now = time.now();
     let mut over = Vec::new();
     for mut active in urgent_first(core::mem::take(&mut hub.active)) {

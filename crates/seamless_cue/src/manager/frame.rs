@@ -1,6 +1,6 @@
 //! What cues do in each frame: look for notifies, take in what was loaded, play what has waited.
 
-use core::{mem, time::Duration};
+use core::mem;
 
 use bevy_ecs::world::World;
 use bevy_platform::time::Instant;
@@ -249,7 +249,7 @@ impl State {
         }
         let settings = world.resource::<StreamingSettings>();
         let spent = world.resource::<StreamingClock>().spent();
-        let most = part_of(settings.budget, self.config.replay_share);
+        let most = settings.budget_part(self.config.replay_share);
         let room = most.min(settings.budget.saturating_sub(spent));
         self.back.look_at_components(world);
         let now = self.back.now;
@@ -257,29 +257,5 @@ impl State {
         let mut pace = Pace::new(room, start.elapsed());
         let has_time = || pace.has_time(|| start.elapsed());
         self.engine.replay(&mut stage, &self.config, now, has_time);
-    }
-}
-
-/// This part of a budget, whatever both are: the longest budget has all the time there is, and a part that is no number is none.
-fn part_of(budget: Duration, part: f32) -> Duration {
-    let part = if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) };
-    // Rounded, all of the longest one is more than there is.
-    let room = Duration::try_from_secs_f64(budget.as_secs_f64() * f64::from(part));
-    room.map_or(budget, |room| room.min(budget))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_of_any_budget_is_no_more_than_that() {
-        let budget = Duration::from_millis(2);
-        assert_eq!(part_of(budget, 0.5), budget / 2);
-        assert_eq!(part_of(budget, f32::INFINITY), budget);
-        assert_eq!(part_of(Duration::MAX, 1.0), Duration::MAX);
-        for part in [0.0, -1.0, f32::NAN, f32::NEG_INFINITY] {
-            assert_eq!(part_of(Duration::MAX, part), Duration::ZERO, "{part}");
-        }
     }
 }

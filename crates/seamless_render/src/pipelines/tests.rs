@@ -27,13 +27,11 @@ pub(super) fn set() -> DrawnSet {
 fn level(sets: Vec<DrawnSet>) -> Watched {
     Watched {
         is_ready: true,
-        level: Known {
-            drawn: Arc::new(Drawn {
-                sets,
-                lights: OwnLights::default(),
-            }),
-            scans: Weak::new(),
-        },
+        drawn: Arc::new(Drawn {
+            sets,
+            lights: OwnLights::default(),
+        }),
+        scans: Weak::new(),
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     BlockingLoads,
-    doubles::Fate,
+    doubles::{Fate, LevelDoor},
     load::{
         file::{FileJob, PartJob, load_part},
         open::{OpenJob, open_tables},
@@ -123,23 +123,6 @@ fn a_trace_shows_each_unit_of_a_frame() {
     }
 }
 
-/// Holds levels back, until their deadline.
-struct HoldsLevels;
-
-impl RevealGate for HoldsLevels {
-    fn watch(&self, _: &[UntypedAssetId]) {}
-
-    fn is_open(&self, _: &[UntypedAssetId]) -> bool {
-        true
-    }
-
-    fn forget(&self, _: &[UntypedAssetId]) {}
-
-    fn is_level_open(&self, _: InstanceId) -> bool {
-        false
-    }
-}
-
 /// The wait for what a level is drawn with is as long as there is one of these in each frame.
 #[test]
 fn a_trace_shows_who_waits_for_gates() {
@@ -148,7 +131,7 @@ fn a_trace_shows_who_waits_for_gates() {
     let mut app = app(&dir);
     let gates = &mut app.world_mut().resource_mut::<RevealGates>().0;
     gates.push(Box::new(Closed));
-    gates.push(Box::new(HoldsLevels));
+    gates.push(Box::new(LevelDoor::default()));
     app.world_mut().resource_mut::<StreamingSettings>().gate_deadline_frames = DEADLINE;
     put(&dir, "a.pkg", chain(&app, "a.pkg", 3, None));
     let id = load(&mut app, "a.pkg", &[]);
