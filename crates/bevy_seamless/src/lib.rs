@@ -102,11 +102,11 @@ pub mod prelude {
     pub use seamless_level::{
         Arrival, ArrivalPoint, DistanceStreaming, LateLevel, LateLevels, Level, LevelEntry, LevelFailed, LevelHidden,
         LevelLate, LevelLeft, LevelLoaded, LevelProxy, LevelRequest, LevelRevealed, LevelSettings, LevelShown,
-        LevelState, LevelStates, LevelSystems, LevelTable, LevelTarget, LevelTicket, LevelWanted, Levels, LinkedEntity,
-        NewInstance, RequestError, RequestKind, RetryPolicy, SeamlessLevelPlugin, SeamlessWorld, SoftEntities,
-        SoftEntity, SoftLink, SourceMotion, SourceShape, StreamingProgress, StreamingResult, StreamingSource,
-        StreamingStatus, StreamingVolume, VolumeEntry, VolumeMode, VolumeShape, WorldFailed, WorldFailure,
-        WorldManifest, level_is_visible,
+        LevelState, LevelStates, LevelSystems, LevelTable, LevelTarget, LevelTicket, LevelTimes, LevelWanted, Levels,
+        LinkedEntity, NewInstance, RequestError, RequestKind, RetryPolicy, SeamlessLevelPlugin, SeamlessWorld,
+        SoftEntities, SoftEntity, SoftLink, SourceMotion, SourceShape, StreamingProgress, StreamingResult,
+        StreamingSource, StreamingStatus, StreamingVolume, VolumeEntry, VolumeMode, VolumeShape, WorldFailed,
+        WorldFailure, WorldManifest, level_is_visible,
     };
     #[cfg(all(feature = "overlay", feature = "render"))]
     pub use seamless_render::mip::{MipOverlayPlugin, MipOverlaySettings};

@@ -13,7 +13,7 @@ use bevy_ecs::{
     resource::Resource,
     system::{Local, Query, Res, ResMut},
 };
-use bevy_math::Vec3;
+use bevy_math::{BVec3, Vec3};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_asset::StreamingClock;
 
@@ -57,15 +57,25 @@ pub struct LevelLate {
 ///     if longest > 0.5 { /* close a door, slow the car down */ }
 /// }
 /// ```
-#[derive(Resource, Reflect, Clone, Debug, Default, PartialEq)]
+#[derive(Resource, Reflect, Clone, Debug, PartialEq)]
 #[reflect(Resource, Default, Clone, PartialEq)]
 pub struct LateLevels {
-    /// Whether heights count: by default a source above a level's bounds, or below them, is in it, too. The same holds for who is about to
-    /// [arrive](seamless_asset::StreamingUrgency).
-    pub in_height: bool,
+    /// The axes along which somebody has to be within a level's bounds. Default: all but `y`, so that who is above them, or below, is in it, too. In a
+    /// world of sprites that is for `z`. The same holds for who is about to [arrive](seamless_asset::StreamingUrgency).
+    pub axes: BVec3,
     #[reflect(ignore)]
     late: BTreeMap<(Entity, u32), LateLevel>,
     begun: u64,
+}
+
+impl Default for LateLevels {
+    fn default() -> Self {
+        Self {
+            axes: BVec3::new(true, false, true),
+            late: BTreeMap::new(),
+            begun: 0,
+        }
+    }
 }
 
 /// A level that is late just now.
@@ -135,11 +145,10 @@ impl LateLevels {
 }
 
 /// Whether a source at that point is in the level.
-fn is_in(entry: &LevelEntry, point: Vec3, in_height: bool) -> bool {
+fn is_in(entry: &LevelEntry, point: Vec3, axes: BVec3) -> bool {
     let Some((min, max)) = entry.bounds else { return false };
-    let at = point.to_array();
-    let within = |axis: usize| (min[axis]..=max[axis]).contains(&at[axis]);
-    within(0) && within(2) && (!in_height || within(1))
+    let is_within = point.cmpge(min.into()) & point.cmple(max.into());
+    axes.any() && (is_within | !axes).all()
 }
 
 /// Whether the level is still to come into sight.
@@ -162,7 +171,7 @@ pub(crate) fn find_late(
     for (world, table, selection) in &worlds {
         for (index, level) in table.coming().filter(|(_, level)| is_missing(level)) {
             let mut viewers = selection.selector.viewers();
-            if viewers.any(|viewer| is_in(level.entry(), viewer.position, late.in_height)) {
+            if viewers.any(|viewer| is_in(level.entry(), viewer.position, late.axes)) {
                 found.push((world, index, level.name().to_owned()));
             }
         }

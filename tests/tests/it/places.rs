@@ -1,10 +1,13 @@
 //! Places that somebody comes to: what must be there is there in that very frame, what was prepared costs nothing then, and a file that could
 //! not be read for a while is read later.
 
-use std::{fs, thread};
+use std::{fs, thread, time::Duration};
 
 use bevy::{ecs::system::RunSystemOnce, prelude::*, tasks::block_on};
-use bevy_seamless::{asset::RevealGates, prelude::*};
+use bevy_seamless::{
+    asset::{LoadState, RevealGates, StreamingTime},
+    prelude::*,
+};
 use seamless_asset::doubles::LevelDoor;
 use seamless_tests::{
     app::run_until,
@@ -113,7 +116,7 @@ fn frames_may_wait_for_levels_by_their_distance() {
         show: 5.0,
         unload: 5.0,
         delay: 0.0,
-        block: None,
+        ..DistanceStreaming::default()
     };
     app.world_mut().entity_mut(world).insert(distances);
     app.update();
@@ -271,6 +274,31 @@ fn who_only_loads_waits_for_nothing_to_be_seen() {
     door.open();
     assert!(run_until(&mut app, STREAM_LIMIT, |_| shown.result().is_some()));
     assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
+}
+
+/// A gate held it back, and it is told that it was no slow disk.
+#[test]
+fn what_a_level_waited_for_is_told() {
+    let (_cooked, mut app, world, _) = start();
+    app.insert_resource(StreamingTime::stopped());
+    let door = LevelDoor::default();
+    let gates = &mut app.world_mut().resource_mut::<RevealGates>().0;
+    gates.push(Box::new(door.clone()));
+    ask(&mut app, "hall", Ask::Load);
+    let staged = LevelState::Loading(LoadState::Staged);
+    assert!(run_until(&mut app, STREAM_LIMIT, |ecs| state(ecs, world, "hall") == staged));
+    let second = Duration::from_secs(1);
+    app.world_mut().resource_mut::<StreamingTime>().advance(second);
+    app.update();
+    door.open();
+    assert!(run_until(&mut app, STREAM_LIMIT, |ecs| {
+        state(ecs, world, "hall") == LevelState::Visible
+    }));
+    let waited = LevelTimes {
+        waiting: second,
+        ..LevelTimes::default()
+    };
+    assert_eq!(level_of(app.world(), world, "hall").times(), waited);
 }
 
 fn retry_for_long(app: &mut App) {

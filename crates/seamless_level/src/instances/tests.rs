@@ -387,7 +387,7 @@ fn what_is_added_comes_by_its_distance_as_well() {
             show: 20.0,
             unload: 50.0,
             delay: 0.0,
-            block: None,
+            ..crate::DistanceStreaming::default()
         });
     stage.frames(2);
     let at = |x: f32, name: &str| NewInstance {

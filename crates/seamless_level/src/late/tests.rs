@@ -81,12 +81,12 @@ fn who_comes_in_time_or_is_not_wanted_is_not_late() {
     put(&mut stage, WEST + Vec3::Y * 8.0);
     stage.frames(1);
     assert_eq!(late(&stage), ["west"]);
-    stage.app.world_mut().resource_mut::<LateLevels>().in_height = true;
+    stage.app.world_mut().resource_mut::<LateLevels>().axes = BVec3::TRUE;
     stage.frames(1);
     assert_eq!(late(&stage), [""; 0]);
     let told = messages(&mut stage.app);
     assert!(matches!(&told[..], [LevelLate { has_come: false, .. }]), "{told:?}");
-    stage.app.world_mut().resource_mut::<LateLevels>().in_height = false;
+    stage.app.world_mut().resource_mut::<LateLevels>().axes = LateLevels::default().axes;
     stage.frames(1);
     stage.ask(|levels| levels.unload("west")).unwrap();
     stage.frames(2);

@@ -49,9 +49,9 @@ fn wanted_at(manifest: &WorldManifest, source: Vec3) -> HashSet<&str> {
 /// The middle of a volume; a convex one may have none.
 fn center(volume: &VolumeEntry) -> Option<Vec3> {
     match &volume.shape {
-        VolumeShape::Box { min, max } => Some(*min * 0.5 + *max * 0.5),
-        VolumeShape::Sphere { center, .. } => Some(*center),
-        VolumeShape::Capsule { a, b, .. } => Some(*a * 0.5 + *b * 0.5),
         VolumeShape::Convex { .. } => None,
+        // Where it has one end, that is as good.
+        VolumeShape::Box { min, max } => Some(volume.shape.center_offset(Vec3::ZERO).clamp(*min, *max)),
+        shape => Some(shape.center_offset(Vec3::ZERO)),
     }
 }

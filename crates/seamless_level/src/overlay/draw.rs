@@ -10,7 +10,7 @@ use bevy_ecs::{
     system::{Query, Res},
 };
 use bevy_gizmos::{config::GizmoConfigStore, gizmos::Gizmos, primitives::dim3::GizmoPrimitive3d};
-use bevy_math::{Isometry3d, Quat, Vec3, primitives::Capsule3d};
+use bevy_math::{BVec3, Isometry3d, Quat, Vec3, primitives::Capsule3d};
 use bevy_transform::components::{GlobalTransform, Transform};
 
 use super::{
@@ -111,7 +111,7 @@ pub(super) fn volumes(
 
 fn shape(gizmos: &mut Draw, shape: &VolumeShape, color: Color, (min, max): (Vec3, Vec3)) {
     match shape {
-        VolumeShape::Box { min, max } => cuboid(gizmos, *min, *max, color),
+        VolumeShape::Box { min: low, max: high } => cuboid(gizmos, low.max(min), high.min(max), color),
         VolumeShape::Sphere { center, radius } => {
             gizmos.sphere(Isometry3d::from_translation(*center), *radius, color);
         }
@@ -194,11 +194,28 @@ pub(super) fn sources(
 
 /// As far as levels come by their distance from a source.
 fn by_distance(gizmos: &mut Draw, source: &SourceInput, distances: &DistanceStreaming) {
-    let DistanceStreaming { show, load, .. } = *distances;
+    let DistanceStreaming { show, load, axes, .. } = *distances;
     let loaded = (show < load).then_some((load, LOADED));
     for (range, color) in [(show, SHOWN)].into_iter().chain(loaded) {
         let radius = source.shape.radius() + range * source.reach.max(0.0);
-        region(gizmos, source.position, source.shape, radius, source.look, color);
+        match (!axes).bitmask().count_ones() {
+            0 => region(gizmos, source.position, source.shape, radius, source.look, color),
+            _ => flat_region(gizmos, source.position, radius, axes, color),
+        }
+    }
+}
+
+/// What is no further than `radius` from a place along one or two axes, as far as it is as high as that: a circle, or a line.
+fn flat_region(gizmos: &mut Draw, at: Vec3, radius: f32, axes: BVec3, color: Color) {
+    if radius <= 0.0 || !radius.is_finite() {
+        return;
+    }
+    let of = |mask: BVec3| Vec3::select(mask, Vec3::ONE, Vec3::ZERO);
+    if axes.bitmask().count_ones() == 1 {
+        gizmos.line(at - of(axes) * radius, at + of(axes) * radius, color);
+    } else {
+        let across = Quat::from_rotation_arc(Vec3::Z, of(!axes));
+        gizmos.circle(Isometry3d::new(at, across), radius, color);
     }
 }
 

@@ -232,6 +232,36 @@ fn planes_that_are_far_away_are_drawn_where_they_are() {
     }
 }
 
+#[test]
+fn a_box_without_an_end_is_drawn_as_far_as_others() {
+    let mut stage = stage(true);
+    set(&mut stage.app, |settings| {
+        (settings.bounds, settings.sources, settings.reach) = (false, false, 200.0);
+    });
+    let before = points(&stage.app).count();
+    let at = Vec3::new(4_000.0, 50.0, 0.0);
+    let volume = StreamingVolume {
+        shape: VolumeShape::Box {
+            min: (at - 4.0).with_y(f32::NEG_INFINITY),
+            max: (at + 4.0).with_y(f32::INFINITY),
+        },
+        levels: vec!["east".into()],
+        ..StreamingVolume::default()
+    };
+    stage.app.world_mut().spawn(volume);
+    stage.go(at);
+    assert!(points(&stage.app).count() > before);
+    let heights: Vec<f32> = points(&stage.app)
+        .filter(|point| point.distance(at.with_y(point.y)) < 100.0)
+        .map(|point| point.y)
+        .collect();
+    let eye = 30.0;
+    assert!(
+        !heights.is_empty() && heights.iter().all(|height| ((height - eye).abs() - 200.0).abs() < 0.1),
+        "{heights:?}"
+    );
+}
+
 /// What was removed leaves no box behind.
 #[test]
 fn an_instance_that_is_removed_is_not_drawn() {

@@ -3,14 +3,16 @@
 #[cfg(test)]
 mod tests;
 
-use bevy_math::{IVec3, Vec3};
+use bevy_math::{BVec3, IVec3, Vec3};
 use bevy_platform::collections::HashMap;
 use smallvec::SmallVec;
 
 /// Cells are no smaller than `2^LEAST` world units.
 const LEAST: i8 = -3;
-/// A volume that is larger than `2^MOST` world units is looked at everywhere.
+/// A volume that is larger than `2^MOST` world units along an axis has no end along it.
 const MOST: i8 = 24;
+/// The size of the one cell along such an axis; everybody is in the middle of it.
+const ENDLESS: i8 = 127;
 /// Cells have coordinates up to this; beyond, a volume is looked at everywhere.
 const FARTHEST: f32 = (1u32 << 30) as f32;
 
@@ -28,7 +30,7 @@ type Size = [i8; 3];
 pub(super) struct VolumeGrid {
     /// The sizes in use.
     sizes: Vec<Cells>,
-    /// Volumes without an end, too large or too far away.
+    /// Volumes without an end along any axis, or too far away.
     everywhere: Vec<u32>,
 }
 
@@ -42,7 +44,7 @@ struct Cells {
 }
 
 impl VolumeGrid {
-    /// Puts a volume where its box is; one that is not finite is everywhere.
+    /// Puts a volume where its box is; one that has no end along any axis is everywhere.
     pub fn insert(&mut self, volume: u32, low: Vec3, high: Vec3) {
         let Some((size, first, last)) = cells_of(low, high) else {
             self.everywhere.push(volume);
@@ -96,10 +98,12 @@ impl VolumeGrid {
         let mut free = f32::INFINITY;
         for used in &self.sizes {
             let lengths = lengths(used.size);
+            let point = used.place(point);
             let (low, high) = (point - around, point + around);
             let (first, last) = ((low / lengths).floor(), (high / lengths).floor());
             // At most, wherever the walls are.
-            let count = ((around * 2.0 / lengths).ceil() + 1.0).element_product();
+            let counts = (around * 2.0 / lengths).ceil() + 1.0;
+            let count = Vec3::select(endless(used.size), Vec3::ONE, counts).element_product();
             // Written so that what is no number is refused.
             if around > 0.0 && !(count <= MOST_CELLS && first.abs().max(last.abs()).max_element() <= FARTHEST) {
                 found.extend(used.cells.values().flatten());
@@ -131,6 +135,7 @@ impl VolumeGrid {
         found.extend_from_slice(&self.everywhere);
         for used in &self.sizes {
             let lengths = lengths(used.size);
+            let (start, end) = (used.place(start), used.place(end));
             let (low, high) = (start.min(end) - around, start.max(end) + around);
             let (first, last) = ((low / lengths).floor(), (high / lengths).floor());
             let steps = (last - first).max_element() + 1.0;
@@ -146,6 +151,11 @@ impl VolumeGrid {
 }
 
 impl Cells {
+    /// Where a point is for them.
+    fn place(&self, point: Vec3) -> Vec3 {
+        placed(self.size, point)
+    }
+
     /// Looks into the cells along a way: slice by slice across the axis along which there are most.
     fn walk(&self, start: Vec3, end: Vec3, around: f32, (first, last): (IVec3, IVec3), found: &mut Vec<u32>) {
         let lengths = lengths(self.size);
@@ -176,11 +186,11 @@ impl Cells {
 /// The size and the range of the cells in which a box lies.
 fn cells_of(low: Vec3, high: Vec3) -> Option<(Size, IVec3, IVec3)> {
     let extent = high - low;
-    // Written so that what is no number is refused.
-    if !(extent.is_finite() && extent.max_element() <= length(MOST)) {
+    let size = extent.to_array().map(exponent);
+    if extent.is_nan() || size == [ENDLESS; 3] {
         return None;
     }
-    let size = extent.to_array().map(exponent);
+    let (low, high) = (placed(size, low), placed(size, high));
     let (first, last) = ((low / lengths(size)).floor(), (high / lengths(size)).floor());
     let is_near = first.abs().max(last.abs()).max_element() < FARTHEST;
     is_near.then(|| (size, first.as_ivec3(), last.as_ivec3()))
@@ -188,9 +198,19 @@ fn cells_of(low: Vec3, high: Vec3) -> Option<(Size, IVec3, IVec3)> {
 
 /// The smallest power of two, as exponent, that is no less than `extent`.
 fn exponent(extent: f32) -> i8 {
-    (LEAST..MOST)
+    (LEAST..=MOST)
         .find(|exponent| length(*exponent) >= extent)
-        .unwrap_or(MOST)
+        .unwrap_or(ENDLESS)
+}
+
+/// The axes along which there is one cell.
+fn endless(size: Size) -> BVec3 {
+    BVec3::from_array(size.map(|exponent| exponent == ENDLESS))
+}
+
+/// A point, in the middle of that cell.
+fn placed(size: Size, point: Vec3) -> Vec3 {
+    Vec3::select(endless(size), Vec3::splat(length(ENDLESS - 1)), point)
 }
 
 /// Two to the power of `exponent`, exactly.

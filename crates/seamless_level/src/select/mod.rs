@@ -239,7 +239,7 @@ pub struct Plan {
     pub dropped: usize,
     /// How many seconds there are until somebody comes to a level that is to be seen and is not there, if all go on as they do: zero
     /// if somebody is late already, none if nobody comes to any within a minute. A source that is not [there](SourceInput::is_present), or only
-    /// loads, arrives nowhere. Who is above the bounds of a level is there as well, unless [heights count](Selector::set_in_height).
+    /// loads, arrives nowhere. [Some axes](Selector::set_arrival_axes) may not count.
     pub arrival: Option<f32>,
 }
 

@@ -1,6 +1,8 @@
 //! The points at which a source asks: where it is, and where it will be. See [`Probe`].
 
-use bevy_math::Vec3;
+use core::f32::consts::FRAC_PI_2;
+
+use bevy_math::{BVec3, Vec3};
 
 use super::{SourceInput, contain::ROUNDING};
 use crate::{source::SourceShape, target::LevelTarget, volume::VolumeShape};
@@ -148,27 +150,87 @@ impl Probe {
         if !is_near || self.sector.is_none() {
             return (is_inside, is_near);
         }
-        let beyond = self.angle_beyond(shape);
-        (is_inside && beyond <= 0.0, beyond <= ANGLE_MARGIN)
+        (is_inside && self.looks_at(shape, 0.0), self.sees(shape))
     }
 
     /// Whether it looks about where a shape is.
     pub fn sees(&self, shape: &VolumeShape) -> bool {
-        self.angle_beyond(shape) <= ANGLE_MARGIN
+        self.looks_at(shape, ANGLE_MARGIN)
     }
 
-    /// By what angle a shape is outside of the sector, all of it.
-    fn angle_beyond(&self, shape: &VolumeShape) -> f32 {
-        let Some((look, half_angle)) = self.sector else {
-            return 0.0;
+    /// Whether any of a shape is in the sector, were that wider by an angle to each side.
+    fn looks_at(&self, shape: &VolumeShape, wider: f32) -> bool {
+        let sector = self
+            .sector
+            .and_then(|(look, half_angle)| seen_along(look, half_angle + wider, shape.endless()));
+        let Some((look, half_angle)) = sector else {
+            return true;
         };
         let (offset, size) = (shape.center_offset(self.at), shape.bounding_radius());
         let distance = offset.length();
         // Written so that what is no number is seen.
         if !(distance > size && distance.is_finite()) {
-            return 0.0;
+            return true;
         }
         let angle = (look.dot(offset) / distance).clamp(-1.0, 1.0).acos();
-        angle - (size / distance).asin() - half_angle
+        angle - (size / distance).asin() <= half_angle
+    }
+}
+
+/// A sector as it is seen along an axis: a unit vector and an angle across the axis, within which some of what has no end along it is in the sector. None
+/// where that is all around, or is taken to be, as of what has no end along two axes.
+///
+/// With a cone of half angle α around a direction that is θ out of the plane across the axis, the outermost of its rays are asin(sin α ∕ cos θ) to each side.
+pub(super) fn seen_along(look: Vec3, half_angle: f32, endless: BVec3) -> Option<(Vec3, f32)> {
+    if !endless.any() {
+        return Some((look, half_angle));
+    }
+    let across = Vec3::select(endless, Vec3::ZERO, look);
+    let (length, sin) = (across.length(), half_angle.sin());
+    let is_plain = endless.bitmask().count_ones() == 1 && half_angle < FRAC_PI_2 && sin < length;
+    is_plain.then(|| (across / length, (sin / length).asin()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    /// Against rays: those of a cone, each as it is seen along an axis.
+    #[test]
+    fn a_sector_covers_as_much_as_its_rays() {
+        let mut random = Random(0x5EC7);
+        let (mut all_around, mut less) = (0, 0);
+        for _ in 0..300 {
+            let along = random.below(3);
+            let endless = BVec3::from_array([0, 1, 2].map(|axis| axis == along));
+            let across = |vector: Vec3| Vec3::select(endless, Vec3::ZERO, vector);
+            let look = random.point(1.0).normalize_or(Vec3::X);
+            let half_angle = random.unit() * 2.0;
+            let (right, up) = look.any_orthonormal_pair();
+            let seen = seen_along(look, half_angle, endless);
+            let flat = across(look).normalize_or(Vec3::X);
+            let mut widest = 0.0_f32;
+            for step in 0..4_000 {
+                let (sin, cos) = (step as f32 * core::f32::consts::TAU / 4_000.0).sin_cos();
+                let ray = look * half_angle.cos() + (right * cos + up * sin) * half_angle.sin();
+                widest = widest.max(across(ray).angle_between(flat));
+            }
+            match seen {
+                Some((direction, angle)) => {
+                    less += 1;
+                    assert!(direction.distance(flat) < 1e-3, "{direction} {flat}");
+                    assert!(
+                        (angle - widest).abs() < 0.02,
+                        "{look} {half_angle}: {angle} and {widest}"
+                    );
+                }
+                None => {
+                    all_around += 1;
+                    assert!(widest > FRAC_PI_2 - 0.1, "{look} {half_angle}: {widest}");
+                }
+            }
+        }
+        assert!(all_around > 50 && less > 50, "{all_around} {less}");
     }
 }

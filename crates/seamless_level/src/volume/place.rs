@@ -6,13 +6,16 @@ mod tests;
 use bevy_math::{Mat3, Vec3};
 use bevy_transform::components::GlobalTransform;
 
-use super::{StreamingVolume, VolumeFault, VolumeShape, shape::box_planes};
+use super::{
+    StreamingVolume, VolumeFault, VolumeShape,
+    shape::{box_planes, is_somewhere},
+};
 
 impl VolumeShape {
     /// The same region where an entity is: in world space, if it was in the entity's own.
     ///
-    /// A box that is turned or sheared becomes [`Convex`](Self::Convex). A ball and the ends of a capsule stay round: their radius grows by the
-    /// largest scale.
+    /// A box that is turned or sheared becomes [`Convex`](Self::Convex), and has no end where it had none. A ball and the ends of a capsule stay round:
+    /// their radius grows as much as anything does there.
     ///
     /// None for a transform with numbers that are infinite or none, or that flattens everything.
     ///
@@ -36,7 +39,9 @@ impl VolumeShape {
         let to_world = |point: Vec3| affine.transform_point3(point);
         Some(match self {
             Self::Box { min, max } if is_straight(&matrix) => {
-                let (one, other) = (to_world(*min), to_world(*max));
+                // An infinite number times nothing is none, so axes go by themselves.
+                let scaled = |corner: Vec3| corner * matrix.diagonal() + Vec3::from(affine.translation);
+                let (one, other) = (scaled(*min), scaled(*max));
                 // One that is none stays none, mirrored or not.
                 let is_mirrored = matrix.diagonal().cmplt(Vec3::ZERO);
                 Self::Box {
@@ -44,10 +49,9 @@ impl VolumeShape {
                     max: Vec3::select(is_mirrored, one, other),
                 }
             }
-            Self::Box { min, max } if min.cmple(*max).all() => {
-                let planes = box_planes(*min, *max)
-                    .map(|side| plane(side, &matrix, to_world))
-                    .collect();
+            Self::Box { min, max } if is_somewhere(*min, *max) => {
+                let sides = box_planes(*min, *max).filter(|(_, d)| d.is_finite());
+                let planes = sides.map(|side| plane(side, &matrix, to_world)).collect();
                 Self::Convex { planes }
             }
             Self::Box { .. } => self.clone(),
@@ -98,10 +102,21 @@ fn is_straight(matrix: &Mat3) -> bool {
     *matrix == Mat3::from_diagonal(matrix.diagonal())
 }
 
-/// By how much lengths along the axes grow at most.
+/// By how much lengths grow at most, in whatever direction: where an entity is sheared, that is along none of its axes. It is the largest singular value, by the
+/// trigonometric solution for a symmetric matrix (Smith, *Eigenvalues of a symmetric 3 × 3 matrix*, 1961).
 fn most_scale(matrix: &Mat3) -> f32 {
-    let columns = [matrix.x_axis, matrix.y_axis, matrix.z_axis];
-    columns.into_iter().map(Vec3::length).fold(0.0, f32::max)
+    let square = matrix.transpose() * *matrix;
+    let (diagonal, off) = (square.diagonal(), square - Mat3::from_diagonal(square.diagonal()));
+    let mean = diagonal.element_sum() / 3.0;
+    let columns = [off.x_axis, off.y_axis, off.z_axis];
+    let spread = (diagonal - mean).length_squared() + columns.into_iter().map(Vec3::length_squared).sum::<f32>();
+    let spread = (spread / 6.0).sqrt();
+    if spread == 0.0 {
+        return mean.sqrt();
+    }
+    let unit = (square - Mat3::from_diagonal(Vec3::splat(mean))) * (1.0 / spread);
+    let angle = (unit.determinant() * 0.5).clamp(-1.0, 1.0).acos() / 3.0;
+    (mean + 2.0 * spread * angle.cos()).sqrt()
 }
 
 /// A plane, seen in the world: its points go along, and its normal stays across them.

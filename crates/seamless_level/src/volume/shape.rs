@@ -1,6 +1,6 @@
 //! The geometry of streaming volumes: pure functions. See [`VolumeShape`].
 
-use bevy_math::{Mat3, Vec3};
+use bevy_math::{BVec3, Mat3, Vec3};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,8 @@ const UNSIZED_MARGIN: f32 = 10.0;
 #[derive(Reflect, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[reflect(Default, Clone, PartialEq)]
 pub enum VolumeShape {
-    /// An axis-aligned box.
+    /// An axis-aligned box. Where it has no end, a coordinate is infinite: `Box(min: (-9.0, -inf, -9.0), max: (9.0, inf, 9.0))` in a file is a square on a map,
+    /// however high.
     Box {
         /// The corner with the smallest coordinates.
         min: Vec3,
@@ -75,6 +76,11 @@ pub enum VolumeFault {
     /// A box ends before it starts.
     #[error("its box has a `min` above its `max`; exchange them")]
     InvertedBox,
+    /// A box that is everywhere, or nowhere.
+    #[error(
+        "its box has no end along any axis, or is infinitely far away; make one of its numbers a finite one. Levels that are to be there everywhere are `always_loaded`"
+    )]
+    EndlessBox,
     /// A ball or a capsule of negative size.
     #[error("its radius is negative; give zero or more")]
     NegativeRadius,
@@ -122,8 +128,9 @@ impl VolumeShape {
             return Err(VolumeFault::Margin);
         }
         match self {
-            Self::Box { min, max } if !(min.is_finite() && max.is_finite()) => Err(VolumeFault::NotFinite("box")),
+            Self::Box { min, max } if min.is_nan() || max.is_nan() => Err(VolumeFault::NotFinite("box")),
             Self::Box { min, max } if min.cmpgt(*max).any() => Err(VolumeFault::InvertedBox),
+            Self::Box { min, max } if !is_somewhere(*min, *max) => Err(VolumeFault::EndlessBox),
             Self::Sphere { center, radius } if !(center.is_finite() && radius.is_finite()) => {
                 Err(VolumeFault::NotFinite("sphere"))
             }
@@ -165,7 +172,7 @@ impl VolumeShape {
     }
 
     /// The distance from `point` to the middle, in world units. The middle of a convex shape is where its planes are
-    /// equally far (in the sense of least squares); in a direction in which it has no border it does not count.
+    /// equally far (in the sense of least squares); a direction in which a shape has no border does not count.
     #[must_use]
     pub fn center_distance(&self, point: Vec3) -> f32 {
         let distance = self.center_offset(point).length();
@@ -175,18 +182,37 @@ impl VolumeShape {
     /// From `point` to the middle. It may be no number where the shape is none.
     pub(crate) fn center_offset(&self, point: Vec3) -> Vec3 {
         match self {
-            // Halves first: the sum of two large corners could overflow.
-            Self::Box { min, max } => *min * 0.5 + *max * 0.5 - point,
+            Self::Box { min, max } => box_middle(*min, *max, point) - point,
             Self::Sphere { center, .. } => *center - point,
             Self::Capsule { a, b, .. } => *a * 0.5 + *b * 0.5 - point,
             Self::Convex { planes } => planes_center_offset(planes, point),
         }
     }
 
-    /// The radius of a ball around its middle that it is in; infinite for planes, of which that is not known without some work.
+    /// A box that has ends along these axes only.
+    pub(crate) fn box_along(axes: BVec3, (min, max): (Vec3, Vec3)) -> Self {
+        Self::Box {
+            min: Vec3::select(axes, min, Vec3::NEG_INFINITY),
+            max: Vec3::select(axes, max, Vec3::INFINITY),
+        }
+    }
+
+    /// The axes along which it is a box without an end, on either side.
+    pub(crate) fn endless(&self) -> BVec3 {
+        match self {
+            Self::Box { min, max } => min.cmpeq(Vec3::NEG_INFINITY) | max.cmpeq(Vec3::INFINITY),
+            _ => BVec3::FALSE,
+        }
+    }
+
+    /// The radius of a ball around its middle that it is in, seen along the axes that are [endless](Self::endless); infinite for planes, of which that is
+    /// not known without some work.
     pub(crate) fn bounding_radius(&self) -> f32 {
         match self {
-            Self::Box { min, max } => (*max * 0.5 - *min * 0.5).length(),
+            Self::Box { min, max } => {
+                let halves = *max * 0.5 - *min * 0.5;
+                Vec3::select(self.endless(), Vec3::ZERO, halves).length()
+            }
             Self::Sphere { radius, .. } => *radius,
             Self::Capsule { a, b, radius } => (*b * 0.5 - *a * 0.5).length() + radius,
             Self::Convex { .. } => f32::INFINITY,
@@ -217,9 +243,13 @@ impl VolumeShape {
         (min - reach, max + reach, 1.0)
     }
 
-    /// The largest of its coordinates and sizes, without their signs: the rounding of distances is a part of it.
+    /// The largest of its coordinates and sizes, without their signs: the rounding of distances is a part of it. Where it has no end there is no such number.
     pub(crate) fn magnitude(&self) -> f32 {
-        let most = |point: Vec3| point.abs().max_element();
+        let most = |point: Vec3| {
+            Vec3::select(point.is_finite_mask(), point, Vec3::ZERO)
+                .abs()
+                .max_element()
+        };
         match self {
             Self::Box { min, max } => most(*min).max(most(*max)),
             Self::Sphere { center, radius } => most(*center) + radius.abs(),
@@ -231,11 +261,15 @@ impl VolumeShape {
         }
     }
 
-    /// The margin of a volume whose author named none: 10 % of its largest extent, or ten units for a convex shape.
+    /// The margin of a volume whose author named none: 10 % of its largest extent, as far as it has one, or ten units for a convex shape.
     #[must_use]
     pub fn default_unload_margin(&self) -> f32 {
         let margin = match self {
-            Self::Box { min, max } => (*max - *min).max_element() * DEFAULT_MARGIN,
+            Self::Box { min, max } => {
+                let extents = (*max - *min).to_array().into_iter();
+                let largest = extents.filter(|extent| extent.is_finite()).reduce(f32::max);
+                largest.map_or(UNSIZED_MARGIN, |extent| extent * DEFAULT_MARGIN)
+            }
             Self::Sphere { radius, .. } => radius * 2.0 * DEFAULT_MARGIN,
             Self::Capsule { a, b, radius } => ((*a - *b).abs().max_element() + radius * 2.0) * DEFAULT_MARGIN,
             Self::Convex { .. } => UNSIZED_MARGIN,
@@ -268,9 +302,22 @@ pub(super) fn box_planes(min: Vec3, max: Vec3) -> impl Iterator<Item = (Vec3, f3
     (0..3).flat_map(move |axis| [(Vec3::AXES[axis], max[axis]), (-Vec3::AXES[axis], -min[axis])])
 }
 
+/// Whether a box has an end, and is no further away than that: a number between two infinite ones, if need be.
+pub(super) fn is_somewhere(min: Vec3, max: Vec3) -> bool {
+    let is_between = min.cmplt(Vec3::INFINITY) & max.cmpgt(Vec3::NEG_INFINITY) & min.cmple(max);
+    is_between.all() && (min.is_finite_mask() | max.is_finite_mask()).any()
+}
+
+/// The middle of a box; what `point` says where it has none.
+fn box_middle(min: Vec3, max: Vec3, point: Vec3) -> Vec3 {
+    // Halves first: the sum of two large corners could overflow.
+    let middle = min * 0.5 + max * 0.5;
+    Vec3::select(middle.is_finite_mask(), middle, point)
+}
+
 fn box_distance(min: Vec3, max: Vec3, point: Vec3) -> f32 {
     // Minima and maxima of floats drop a NaN, so it is looked for here.
-    if !(min.is_finite() && max.is_finite()) || min.cmpgt(max).any() {
+    if !is_somewhere(min, max) {
         return f32::INFINITY;
     }
     let beyond = (min - point).max(point - max);

@@ -70,6 +70,35 @@ fn middles() {
     assert!(huge.center_distance(Vec3::ZERO).is_finite());
 }
 
+/// What is on a map, however high.
+#[test]
+fn a_box_may_have_no_end_along_an_axis() {
+    let on_map = VolumeShape::Box {
+        min: vec3(-1.0, f32::NEG_INFINITY, -1.0),
+        max: vec3(3.0, f32::INFINITY, 1.0),
+    };
+    assert_eq!(on_map.validate(0.5), Ok(()));
+    for height in [-1e9, 0.0, 500.0, f32::MAX] {
+        assert!(near(on_map.signed_distance(vec3(0.0, height, 0.0)), -1.0), "{height}");
+        assert!(near(on_map.signed_distance(vec3(6.0, height, 5.0)), 5.0), "{height}");
+        assert!(near(on_map.center_distance(vec3(4.0, height, 4.0)), 5.0), "{height}");
+    }
+    assert_eq!(on_map.entry_time(vec3(-5.0, 1e6, 0.0), vec3(2.0, 3.0, 0.0)), Some(2.0));
+    assert_eq!(on_map.entry_time(vec3(-5.0, 1e6, 0.0), Vec3::Y), None);
+    assert!(near(on_map.bounding_radius(), vec3(2.0, 0.0, 1.0).length()));
+    assert!(near(on_map.default_unload_margin(), 0.4));
+    let above = VolumeShape::Box {
+        min: vec3(f32::NEG_INFINITY, 10.0, f32::NEG_INFINITY),
+        max: Vec3::INFINITY,
+    };
+    assert_eq!(above.validate(0.5), Ok(()));
+    assert!(near(above.default_unload_margin(), 10.0));
+    assert!(near(above.signed_distance(vec3(1e9, 7.0, 1.0)), 3.0));
+    assert!(near(above.signed_distance(vec3(1e9, 17.0, 1.0)), -7.0));
+    let text = ron::to_string(&above).unwrap();
+    assert_eq!(ron::from_str::<VolumeShape>(&text).unwrap(), above, "{text}");
+}
+
 #[test]
 fn unusable_shapes_contain_nothing_and_say_why() {
     let sphere = |center, radius| VolumeShape::Sphere { center, radius };
@@ -91,10 +120,17 @@ fn unusable_shapes_contain_nothing_and_say_why() {
         ),
         (
             VolumeShape::Box {
-                min: vec3(f32::NEG_INFINITY, 0.0, 0.0),
-                max: Vec3::ONE,
+                min: Vec3::NEG_INFINITY,
+                max: Vec3::INFINITY,
             },
-            VolumeFault::NotFinite("box"),
+            VolumeFault::EndlessBox,
+        ),
+        (
+            VolumeShape::Box {
+                min: Vec3::splat(-1.0).with_y(f32::INFINITY),
+                max: Vec3::splat(1.0).with_y(f32::INFINITY),
+            },
+            VolumeFault::EndlessBox,
         ),
         (sphere(Vec3::NAN, 1.0), VolumeFault::NotFinite("sphere")),
         (sphere(Vec3::ZERO, f32::NAN), VolumeFault::NotFinite("sphere")),

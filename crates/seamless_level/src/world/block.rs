@@ -2,7 +2,7 @@
 
 use bevy_ecs::{change_detection::DetectChangesMut, query::QueryState, system::Query, world::World};
 use bevy_log::warn;
-use seamless_asset::{BlockingLoads, InstanceId};
+use seamless_asset::{BlockingLoads, InstanceId, StreamingTime};
 
 use super::{EvenHidden, LevelSelection, LevelState, LevelTable};
 
@@ -21,6 +21,7 @@ pub(crate) fn block_on_levels(
     worlds: &mut QueryState<(&'static mut LevelTable, &'static LevelSelection), EvenHidden>,
 ) {
     let mut missing: Vec<(InstanceId, Option<String>)> = Vec::new();
+    let now = world.resource::<StreamingTime>().now();
     for (mut table, selection) in worlds.iter_mut(world) {
         let levels = &mut table.bypass_change_detection().levels;
         for level in &selection.selector.plan().block {
@@ -32,6 +33,7 @@ pub(crate) fn block_on_levels(
             }
             let Some(id) = level.instance else { continue };
             level.was_waited_for = !is_loaded;
+            level.way.block(level.state(), now);
             missing.push((id, (!is_loaded).then(|| level.name().to_owned())));
         }
     }

@@ -9,6 +9,7 @@ use bevy_ecs::{
     system::{Local, Query, Res},
 };
 use bevy_log::{error, info, warn};
+use bevy_math::{BVec3, Vec3};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_asset::StreamingClock;
 
@@ -55,6 +56,9 @@ pub struct DistanceStreaming {
     /// [`VolumeMode::BlockUntilLoaded`], which is a hitch. It is for worlds in which to fall through the ground is worse: give more than sources are above it, since bounds
     /// end at its surface. Default: no frame waits.
     pub block: Option<f32>,
+    /// The axes along which distances count, but that of [`block`](Self::block), for which all do. Default: all three. Without `y`, they are those on a map: nobody flies so high that the levels below leave. In a world of
+    /// sprites, `z` is an order and no place; give [`LateLevels`](crate::LateLevels::axes) the same then. Unreal says *force 2D*.
+    pub axes: BVec3,
 }
 
 impl Default for DistanceStreaming {
@@ -65,23 +69,24 @@ impl Default for DistanceStreaming {
             unload: 600.0,
             delay: DEFAULT_UNLOAD_DELAY,
             block: None,
+            axes: BVec3::TRUE,
         }
     }
 }
 
 impl DistanceStreaming {
-    /// Whether its numbers make sense: finite, none below zero, and `block ≤ show ≤ load ≤ unload`.
+    /// Whether its numbers make sense: finite, none below zero, and `block ≤ show ≤ load ≤ unload`. Some axis has to count.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let numbers = [0.0, self.block.unwrap_or(0.0), self.show, self.load, self.unload];
         let in_order = numbers.is_sorted() && numbers.iter().all(|number| number.is_finite());
-        in_order && self.delay.is_finite() && self.delay >= 0.0
+        in_order && self.delay.is_finite() && self.delay >= 0.0 && self.axes.any()
     }
 
     /// The volumes that stand for it around one level: where it is shown, where it is only loaded, and where frames wait for it.
-    fn volumes(&self, level: u32, shape: &VolumeShape) -> [Option<VolumeInput>; PARTS] {
-        let volume = |mode, range| VolumeInput {
-            shape: shape.clone(),
+    fn volumes(&self, level: u32, bounds: (Vec3, Vec3)) -> [Option<VolumeInput>; PARTS] {
+        let volume = |mode, range, axes| VolumeInput {
+            shape: VolumeShape::box_along(axes, bounds),
             range,
             unload_margin: self.unload - self.load,
             unload_delay: self.delay,
@@ -89,9 +94,11 @@ impl DistanceStreaming {
             levels: [level].into(),
             ..VolumeInput::default()
         };
-        let shown = Some(volume(VolumeMode::LoadAndShow, self.show));
-        let loaded = (self.show < self.load).then(|| volume(VolumeMode::Load, self.load));
-        let blocks = self.block.map(|near| volume(VolumeMode::BlockUntilLoaded, near));
+        let shown = Some(volume(VolumeMode::LoadAndShow, self.show, self.axes));
+        let loaded = (self.show < self.load).then(|| volume(VolumeMode::Load, self.load, self.axes));
+        let blocks = self
+            .block
+            .map(|near| volume(VolumeMode::BlockUntilLoaded, near, BVec3::TRUE));
         [shown, loaded, blocks]
     }
 }
@@ -100,10 +107,9 @@ impl DistanceStreaming {
 const PARTS: usize = 3;
 
 /// Where a level is that comes by its distance.
-fn place_by_distance(level: &Level) -> Option<VolumeShape> {
+fn place_by_distance(level: &Level) -> Option<(Vec3, Vec3)> {
     let (min, max) = level.entry().bounds.filter(|_| is_by_distance(level))?;
-    let (min, max) = (min.into(), max.into());
-    Some(VolumeShape::Box { min, max })
+    Some((min.into(), max.into()))
 }
 
 fn is_by_distance(level: &Level) -> bool {
@@ -148,7 +154,7 @@ pub(crate) fn sync_distances(
         told.has_begun &= !table.is_added();
         match told.hear(distances.as_deref()) {
             Some(News::Unusable(distances)) => error!(
-                "seamless world `{}`: {distances:?} asks for nothing; give finite numbers with 0 ≤ block ≤ show ≤ load ≤ unload",
+                "seamless world `{}`: {distances:?} asks for nothing; give finite numbers with 0 ≤ block ≤ show ≤ load ≤ unload, and an axis",
                 table.name()
             ),
             Some(News::Begins) => warn_of_what_does_not_come(&table),
@@ -234,7 +240,7 @@ impl LevelSelection {
         let place = table.at(level).and_then(place_by_distance);
         let volumes = distances
             .zip(place)
-            .map(|(distances, shape)| distances.volumes(level, &shape));
+            .map(|(distances, bounds)| distances.volumes(level, bounds));
         for (part, volume) in (0..).zip(volumes.unwrap_or_default()) {
             let key = (level, part);
             match (self.distances.get(&key), volume) {

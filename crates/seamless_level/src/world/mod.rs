@@ -32,7 +32,7 @@ pub(crate) use volumes::volume_sync;
 
 pub use distance::DistanceStreaming;
 pub use state::LevelState;
-pub use table::{Level, LevelTable};
+pub use table::{Level, LevelTable, LevelTimes};
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! From the pipeline's events to a world's levels and their events: [`report_levels`].
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use bevy_diagnostic::Diagnostics;
@@ -66,10 +67,11 @@ pub(crate) fn report_levels(
             InstanceEvent::Failed { id, error } => failed(*id, error, retry, &mut worlds, &mut pipeline, &mut events),
         }
     }
+    let now = pipeline.time.now();
     let is_any_leaving = worlds.iter().any(|(table, _)| table.counts().leaving > 0);
     let is_held = stats.is_some_and(|stats| stats.memory_held > 0 && stats.memory_short == 0) && !is_any_leaving;
     for (mut table, mut selection) in &mut worlds {
-        if refresh(table.bypass_change_detection(), &pipeline.streamer) {
+        if refresh(table.bypass_change_detection(), &pipeline.streamer, now) {
             table.set_changed();
         }
         tell_held(&table, &mut selection, is_held);
@@ -77,7 +79,7 @@ pub(crate) fn report_levels(
 }
 
 /// Takes over how far loads have come; whether anything changed.
-fn refresh(table: &mut LevelTable, streamer: &Streamer) -> bool {
+fn refresh(table: &mut LevelTable, streamer: &Streamer, now: Duration) -> bool {
     let mut changed = false;
     let LevelTable {
         levels,
@@ -97,8 +99,11 @@ fn refresh(table: &mut LevelTable, streamer: &Streamer) -> bool {
             return false;
         };
         let state = level.state_by(state);
-        changed |= level.state() != state;
-        level.set_state(state, counts);
+        if level.state() != state {
+            changed = true;
+            level.way.leave(level.state(), now);
+            level.set_state(state, counts);
+        }
         // What is hidden stays so until somebody wants something else.
         !(state == LevelState::Hidden && level.target == LevelTarget::Loaded)
     });
@@ -119,6 +124,7 @@ fn changed(
     let LevelTable { levels, counts, .. } = &mut *table;
     let slot = levels.get_mut(level)?;
     slot.is_loaded = true;
+    slot.way.leave(slot.state(), pipeline.time.now());
     slot.is_out_of_sight = state == LevelState::Hidden;
     slot.forget_failures();
     if slot.state() != LevelState::Leaving {
@@ -147,6 +153,7 @@ fn revealed(
     let Some(slot) = levels.get_mut(level) else {
         return;
     };
+    slot.way.leave(slot.state(), pipeline.time.now());
     if slot.state() != LevelState::Leaving {
         slot.set_state(LevelState::Visible, counts);
         selection.selector.set_presence(level, Presence::There);
@@ -239,6 +246,7 @@ fn failed(
     } else {
         LevelState::Unloaded
     };
+    slot.way.leave(slot.state(), pipeline.time.now());
     slot.gone(state, counts);
     slot.failures += 1;
     slot.error = Some(error.clone());

@@ -12,7 +12,9 @@ use bevy_ecs::{
 use bevy_log::{debug_span, warn, warn_once};
 use bevy_time::{Real, Time};
 use bevy_transform::{components::GlobalTransform, helper::TransformHelper};
-use seamless_asset::{InstanceId, LoadState, Streamer, StreamingClock, StreamingUrgency, Viewpoint, Viewpoints};
+use seamless_asset::{
+    InstanceId, LoadState, Streamer, StreamingClock, StreamingTime, StreamingUrgency, Viewpoint, Viewpoints,
+};
 
 use super::{
     DistanceStreaming, InstanceIndex, LevelState, LevelTable,
@@ -199,6 +201,7 @@ impl Drop for LevelSelection {
 pub(crate) struct Pipeline<'w> {
     pub streamer: ResMut<'w, Streamer>,
     pub index: ResMut<'w, InstanceIndex>,
+    pub time: Res<'w, StreamingTime>,
 }
 
 impl Pipeline<'_> {
@@ -227,6 +230,10 @@ impl Pipeline<'_> {
                 self.index.insert(id, world, level);
                 slot.instance = Some(id);
                 slot.set_state(LevelState::Loading(LoadState::Requested), counts);
+                match slot.failures_in_row {
+                    0 => slot.way.begin(self.time.now()),
+                    _ => slot.way.begin_again(self.time.now()),
+                }
                 selection.selector.set_presence(level, Presence::Coming);
                 table.follow(level);
             }
@@ -234,6 +241,7 @@ impl Pipeline<'_> {
                 self.streamer.set_target(id, slot.target.into());
                 self.streamer.set_priority(id, selection.selector.priority(level));
                 if let Some(state) = self.look_again(slot, id) {
+                    slot.way.leave(slot.state(), self.time.now());
                     slot.set_state(state, counts);
                 }
                 let is_there = slot.state() == LevelState::Visible
@@ -271,6 +279,7 @@ impl Pipeline<'_> {
             (LevelState::Failed, _) => slot.set_state(LevelState::Unloaded, counts),
             (_, Some(id)) => {
                 self.streamer.unload(id);
+                slot.way.leave(slot.state(), self.time.now());
                 slot.set_state(LevelState::Leaving, counts);
             }
             _ => {}
@@ -388,7 +397,7 @@ pub(crate) fn select_levels(
         }
         selection.pass_time(table.bypass_change_detection(), now);
         // What would be called late is what the budget grows for.
-        selection.selector.set_in_height(late.in_height);
+        selection.selector.set_arrival_axes(late.axes);
         let inputs = inputs.of(world, arrivals.sources(world));
         let plan = selection.selector.update(inputs, now, &limits);
         arrival = arrival.into_iter().chain(plan.arrival).reduce(f32::min);

@@ -3,6 +3,9 @@
 mod added;
 mod leave;
 mod place;
+mod times;
+
+pub use times::LevelTimes;
 
 use core::{cell::RefCell, time::Duration};
 use std::{
@@ -65,6 +68,8 @@ pub struct Level {
     #[reflect(ignore)]
     pub(super) error: Option<Arc<LoadError>>,
     is_removed: bool,
+    #[reflect(ignore)]
+    pub(super) way: times::Way,
 }
 
 impl Level {
@@ -176,6 +181,12 @@ impl Level {
         self.error.as_ref()
     }
 
+    /// What it waited for, the last time that it came or on its way now.
+    #[must_use]
+    pub fn times(&self) -> LevelTimes {
+        self.way.times()
+    }
+
     fn new(world: &str, entry: LevelEntry, path: &dyn Fn(&str) -> AssetPath<'static>) -> Self {
         Self {
             path: InstancePath::new(world, &entry.name),
@@ -200,6 +211,7 @@ impl Level {
             retry_in: None,
             error: None,
             is_removed: false,
+            way: times::Way::default(),
         }
     }
 

@@ -11,11 +11,18 @@ fn sorted(mut found: Vec<u32>) -> Vec<u32> {
 }
 
 fn random_box(random: &mut Random) -> (Vec3, Vec3) {
-    let low = random.point(200.0);
+    let mut low = random.point(200.0);
     let stretch = [1.0, 1.0, 1.0, 300.0, 1e9, f32::INFINITY][random.below(6)];
     let mut size = (random.point(30.0) + 15.0).abs();
     size[random.below(3)] *= stretch;
-    (low, low + size)
+    let high = low + size;
+    // Without an end on either side.
+    for axis in (0..3).filter(|_| stretch == f32::INFINITY) {
+        if high[axis] == f32::INFINITY && random.below(2) == 0 {
+            low[axis] = f32::NEG_INFINITY;
+        }
+    }
+    (low, high)
 }
 
 #[test]

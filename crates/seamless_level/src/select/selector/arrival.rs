@@ -1,7 +1,5 @@
 //! Who arrives at what, and what a source waits for.
 
-use bevy_math::Vec3;
-
 use super::{Asker, LevelSlot, Selector, Standing};
 use crate::{
     select::{Presence, SourceInput, contain::ROUNDING, probe::POINTS},
@@ -32,16 +30,6 @@ fn is_off(source: &SourceInput, region: &VolumeShape, within: f32) -> bool {
     let (from, to) = (source.position.min(end), source.position.max(end));
     let rounding = (from.abs().max(to.abs()) + low.abs().max(high.abs())) * ROUNDING;
     (from - rounding).cmpgt(high).any() || (to + rounding).cmplt(low).any()
-}
-
-/// The same source as high as the middle of a region, where it stays.
-fn level_with(source: &SourceInput, region: &VolumeShape) -> SourceInput {
-    let middle = region.center_offset(source.position).y;
-    SourceInput {
-        position: source.position + Vec3::Y * middle,
-        velocity: source.velocity.with_y(0.0),
-        ..*source
-    }
 }
 
 impl Selector {
@@ -77,13 +65,11 @@ impl Selector {
         soonest
     }
 
-    /// What a level looks like is where its bounds are; of one without, all is known that its volumes say. As long as heights do not count,
-    /// who is above is there, too.
+    /// What a level looks like is where its bounds are; of one without, all is known that its volumes say.
     fn arrival_of(&self, source: &SourceInput, slot: &LevelSlot, within: f32) -> Option<f32> {
-        match &slot.bounds {
-            Some(bounds) if self.in_height => return soon(source, bounds, within),
-            Some(bounds) => return soon(&level_with(source, bounds), bounds, within),
-            None => {}
+        if let Some(bounds) = slot.bounds {
+            let region = VolumeShape::box_along(!self.arrives_beyond, bounds);
+            return soon(source, &region, within);
         }
         let volumes = slot.askers.iter().filter_map(|asker| self.shape_of(*asker));
         volumes.filter_map(|shape| soon(source, shape, within)).reduce(f32::min)

@@ -5,6 +5,7 @@ mod askers;
 mod rank;
 mod volumes;
 
+use bevy_math::{BVec3, Vec3};
 use smallvec::SmallVec;
 
 use self::{
@@ -22,7 +23,6 @@ use super::{
 use crate::{
     requests::{RequestKind, RequestSet},
     target::LevelTarget,
-    volume::VolumeShape,
 };
 
 /// How much a priority must change, as a part of itself, before it is told.
@@ -74,8 +74,8 @@ pub struct Selector {
     limits: Option<SelectionLimits>,
     /// How many levels are left out whatever the caps say.
     outs: usize,
-    /// Whether who is above the bounds of a level, or below them, is not in it.
-    in_height: bool,
+    /// The axes along which nobody has to be within the bounds of a level to be in it.
+    arrives_beyond: BVec3,
     /// Whether anything but sources and time changed since the last update.
     has_changed: bool,
     plan: Plan,
@@ -94,7 +94,7 @@ struct LevelSlot {
     presence: Presence,
     bytes: u64,
     /// Around what is to be seen of it.
-    bounds: Option<VolumeShape>,
+    bounds: Option<(Vec3, Vec3)>,
     /// Whether it is left out.
     is_cut: bool,
     /// Whether it is left out whatever the caps say.
@@ -135,7 +135,7 @@ impl LevelSlot {
     fn new(level: &LevelInput) -> Self {
         Self {
             bytes: level.bytes,
-            bounds: level.bounds.map(|(min, max)| VolumeShape::Box { min, max }),
+            bounds: level.bounds,
             ..Self::default()
         }
     }
@@ -290,11 +290,10 @@ impl Selector {
         self.has_changed = true;
     }
 
-    /// Whether heights count where somebody [arrives](Plan::arrival) at the bounds of a level; they do not unless this says so, as by default
-    /// for what is [late](crate::LateLevels).
-    pub fn set_in_height(&mut self, in_height: bool) {
-        self.has_changed |= self.in_height != in_height;
-        self.in_height = in_height;
+    /// The axes along which somebody has to be within the bounds of a level that [arrives](Plan::arrival) there: all, unless this says something else, as for
+    /// what is [late](crate::LateLevels::axes).
+    pub fn set_arrival_axes(&mut self, axes: BVec3) {
+        self.has_changed |= core::mem::replace(&mut self.arrives_beyond, !axes) != !axes;
     }
 
     /// Leaves a level out whatever the caps say, for there is no memory for it, or does so no more.

@@ -3,11 +3,13 @@
 mod caps;
 mod oracle;
 pub(super) mod pair;
+mod shapes;
 mod sources;
 
-use bevy_math::{EulerRot, Quat, Vec3, vec3};
+use bevy_math::{BVec3, Vec3, vec3};
 
 use self::pair::random_source;
+pub(crate) use self::shapes::{random_shape, turned_box};
 use super::*;
 use crate::{random::Random, requests::RequestKind};
 
@@ -34,43 +36,6 @@ fn at(position: Vec3) -> SourceInput {
     SourceInput {
         position,
         ..SourceInput::default()
-    }
-}
-
-/// A box by its planes, turned by these angles.
-pub(crate) fn turned_box(center: Vec3, half: Vec3, angles: Vec3) -> VolumeShape {
-    let turn = Quat::from_euler(EulerRot::XYZ, angles.x, angles.y, angles.z);
-    let sides = [Vec3::X, Vec3::Y, Vec3::Z].into_iter().flat_map(|axis| [axis, -axis]);
-    let plane = |side: Vec3| {
-        let normal = turn * side;
-        (normal, normal.dot(center) + side.abs().dot(half))
-    };
-    VolumeShape::Convex {
-        planes: sides.map(plane).collect(),
-    }
-}
-
-pub(crate) fn random_shape(random: &mut Random, scale: f32) -> VolumeShape {
-    let center = random.point(100.0) * scale;
-    let size = (1.0 + random.unit() * 40.0) * scale;
-    match random.below(5) {
-        0 => VolumeShape::Sphere { center, radius: size },
-        1 => VolumeShape::Box {
-            min: center - size,
-            max: center + size * random.unit(),
-        },
-        2 => VolumeShape::Capsule {
-            a: center,
-            b: center + random.point(60.0) * scale,
-            radius: size * 0.5,
-        },
-        3 => turned_box(center, Vec3::splat(size) * (random.point(0.8) + 1.0), random.point(3.0)),
-        _ => VolumeShape::Convex {
-            planes: (0..1 + random.below(5))
-                .map(|_| random.point(2.0) + Vec3::splat(0.01))
-                .map(|normal| (normal, normal.dot(center) + size))
-                .collect(),
-        },
     }
 }
 

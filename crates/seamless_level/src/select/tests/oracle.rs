@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::requests::RequestKind;
+use crate::{requests::RequestKind, select::probe::seen_along};
 
 /// A volume, and how it stands with it.
 pub(super) struct Tested {
@@ -31,8 +31,8 @@ pub(super) struct Oracle {
     pub told: Vec<f32>,
     /// Levels that are left out whatever the caps say.
     pub out: BTreeSet<u32>,
-    /// Whether heights count for arrivals.
-    pub in_height: bool,
+    /// The axes that count for arrivals.
+    pub arrival_axes: BVec3,
 }
 
 impl On {
@@ -79,15 +79,23 @@ pub(super) fn test(source: &SourceInput, point: Vec3, volume: &VolumeInput) -> (
     let (SourceShape::Sector { half_angle, .. }, Some(look)) = (source.shape, source.look) else {
         return (is_inside, is_near);
     };
-    let to_middle = volume.shape.center_offset(point);
-    let size = volume.shape.bounding_radius();
-    let far = to_middle.length();
-    if far.is_nan() || far <= size || far.is_infinite() {
-        return (is_inside, is_near);
-    }
-    let angle = (look.dot(to_middle) / far).clamp(-1.0, 1.0).acos();
-    let beyond = angle - (size / far).asin() - half_angle.max(0.0);
-    (is_inside && beyond <= 0.0, is_near && beyond <= 0.17)
+    let looks_at = |half_angle: f32| {
+        let Some((look, half_angle)) = seen_along(look, half_angle, volume.shape.endless()) else {
+            return true;
+        };
+        let to_middle = volume.shape.center_offset(point);
+        let (size, far) = (volume.shape.bounding_radius(), to_middle.length());
+        if far.is_nan() || far <= size || far.is_infinite() {
+            return true;
+        }
+        let angle = (look.dot(to_middle) / far).clamp(-1.0, 1.0).acos();
+        angle - (size / far).asin() <= half_angle
+    };
+    let half_angle = half_angle.max(0.0);
+    (
+        is_inside && looks_at(half_angle),
+        is_near && looks_at(half_angle + 0.17),
+    )
 }
 
 /// Whether a source comes into a volume as soon as it looks ahead, and sees it from the border.
@@ -366,8 +374,8 @@ impl Oracle {
     fn regions(&self, level: usize) -> Vec<VolumeShape> {
         if let Some((min, max)) = self.levels[level].bounds {
             // Far above and below all that is here, and no further than numbers can tell.
-            let tall = |y: f32| if self.in_height { 0.0 } else { y };
-            let (min, max) = (min + Vec3::Y * tall(-3e4), max + Vec3::Y * tall(3e4));
+            let far = Vec3::select(self.arrival_axes, Vec3::ZERO, Vec3::splat(3e4));
+            let (min, max) = (min - far, max + far);
             return vec![VolumeShape::Box { min, max }];
         }
         let volumes = self.volumes.values().filter(|volume| volume.asks().is_some());

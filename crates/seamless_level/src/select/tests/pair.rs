@@ -50,8 +50,8 @@ impl Pair {
             limits: random_limits(random),
         };
         (0..random.below(40)).for_each(|_| pair.add_volume(random));
-        pair.oracle.in_height = random.below(2) == 0;
-        pair.selector.set_in_height(pair.oracle.in_height);
+        pair.oracle.arrival_axes = random_axes(random);
+        pair.selector.set_arrival_axes(pair.oracle.arrival_axes);
         pair
     }
 
@@ -129,6 +129,10 @@ impl Pair {
                 let is_out = self.oracle.out.insert(level) || !self.oracle.out.remove(&level);
                 self.selector.set_out(level, is_out);
             }
+            13 => {
+                self.oracle.arrival_axes = random_axes(random);
+                self.selector.set_arrival_axes(self.oracle.arrival_axes);
+            }
             _ => {}
         }
     }
@@ -178,6 +182,10 @@ impl Pair {
         self.carry_out(random, &plan);
         plan
     }
+}
+
+fn random_axes(random: &mut Random) -> BVec3 {
+    BVec3::new(true, random.below(2) == 0, random.below(4) > 0)
 }
 
 impl Pair {

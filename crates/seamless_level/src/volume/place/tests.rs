@@ -68,6 +68,26 @@ fn who_is_inside_is_inside_wherever_it_goes() {
     assert!(inside > 2000 && outside > 2000, "{inside} {outside}");
 }
 
+/// Sheared, a ball is longest in between its axes.
+#[test]
+fn nothing_grows_more_than_the_largest_scale() {
+    let mut random = Random(0x5CA1E);
+    for _ in 0..500 {
+        let matrix = Mat3::from(random_place(&mut random).affine().matrix3);
+        let most = most_scale(&matrix);
+        let directions = (0..2_000).map(|_| random.point(1.0).normalize_or(Vec3::X));
+        let found = directions
+            .map(|direction| (matrix * direction).length())
+            .fold(0.0, f32::max);
+        assert!(
+            found <= most * 1.001 && found > most * 0.97,
+            "{found} of {most}: {matrix}"
+        );
+    }
+    assert_eq!(most_scale(&Mat3::from_diagonal(vec3(-2.0, 1.0, 0.5))), 2.0);
+    assert_eq!(most_scale(&(Mat3::IDENTITY * 3.0)), 3.0);
+}
+
 #[test]
 fn what_is_not_turned_stays_a_box() {
     let shape = VolumeShape::Box {

@@ -124,7 +124,7 @@ fn a_large_world_comes_by_distance_as_a_small_one() {
             show: 5.0,
             unload: 6.0,
             delay: 0.0,
-            block: None,
+            ..DistanceStreaming::default()
         };
         let first = if change { DistanceStreaming::default() } else { near };
         stage.app.world_mut().entity_mut(stage.world).insert(first);

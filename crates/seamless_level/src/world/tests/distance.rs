@@ -49,6 +49,7 @@ const DISTANCES: DistanceStreaming = DistanceStreaming {
     unload: 60.0,
     delay: 0.0,
     block: None,
+    axes: BVec3::TRUE,
 };
 
 /// The targets of the ring's levels: nothing, loaded, or visible.
@@ -91,6 +92,30 @@ fn levels_with_volumes_are_left_to_them() {
     assert!(!stage.level("west").is_wanted() && stage.level("base").is_visible());
     stage.go(WEST);
     assert!(stage.level("west").is_visible());
+}
+
+#[test]
+fn heights_count_unless_nobody_wants_that() {
+    let mut stage = stage(DISTANCES);
+    let above = Vec3::new(76.0, 500.0, 0.0);
+    stage.go(above);
+    assert_eq!(targets(&stage), "........");
+    let set = |stage: &mut Stage, axes: BVec3| {
+        let distances = DistanceStreaming { axes, ..DISTANCES };
+        stage.app.world_mut().entity_mut(stage.world).insert(distances);
+        stage.frames(2);
+        targets(stage)
+    };
+    let on_map = BVec3::new(true, false, true);
+    assert_eq!(set(&mut stage, on_map), "V.......");
+    stage.go(above.with_x(74.0));
+    assert_eq!(targets(&stage), "V.......", "within the margin");
+    stage.go(above.with_x(34.0));
+    assert_eq!(targets(&stage), "........");
+    stage.go(above);
+    assert_eq!(set(&mut stage, BVec3::FALSE), "........", "some axis has to count");
+    assert_eq!(set(&mut stage, on_map), "V.......");
+    assert_eq!(set(&mut stage, BVec3::TRUE), "........");
 }
 
 #[test]

@@ -30,7 +30,7 @@ use std::{
 use bevy_app::{App, SpawnScene, TaskPoolPlugin};
 use bevy_asset::{AssetPlugin, Assets, Handle};
 use bevy_ecs::{prelude::*, system::RunSystemOnce};
-use bevy_math::Vec3;
+use bevy_math::{BVec3, Vec3};
 use bevy_transform::components::GlobalTransform;
 use seamless_asset::{
     InstanceEvent, InstanceId, LoadError, LoadErrorKind, Streamer, StreamingClock, StreamingSettings, StreamingSystems,
