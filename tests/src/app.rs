@@ -150,6 +150,30 @@ pub fn bevy_spawn_at(app: &mut App, path: &str, transform: Transform) -> Entity 
     root
 }
 
+/// Takes away what [`bevy_spawn_at`] has spawned and spawns it once more, in its place. Nothing has to be loaded any more, so all of it comes in
+/// one frame, and this is that frame.
+///
+/// # Panics
+/// When `root` is none of its roots, or nothing comes.
+pub fn bevy_spawn_again(app: &mut App, root: Entity) -> Entity {
+    let world = app.world_mut();
+    let transform = *world.get::<Transform>(root).expect("a root stands somewhere");
+    let asset = world.get::<WorldAssetRoot>(root).cloned();
+    let dynamic = world.get::<DynamicWorldRoot>(root).cloned();
+    world.despawn(root);
+    let mut again = world.spawn((transform, Visibility::default()));
+    if let Some(asset) = asset {
+        again.insert(asset);
+    }
+    if let Some(dynamic) = dynamic {
+        again.insert(dynamic);
+    }
+    let again = again.id();
+    let is_there = run_until(app, LOAD_LIMIT, |world| is_spawned(world, again));
+    assert!(is_there, "what is loaded is spawned");
+    again
+}
+
 fn is_spawned(world: &World, root: Entity) -> bool {
     world
         .get::<WorldInstance>(root)

@@ -16,6 +16,7 @@ use bevy_ecs::{
     system::{Res, ResMut},
     world::{Mut, World},
 };
+use bevy_log::debug_span;
 use bevy_platform::collections::HashMap;
 use bevy_render::render_resource::{CachedPipelineState, CachedRenderPipelineId, PipelineCache};
 use bevy_shader::ShaderCacheError;
@@ -184,6 +185,7 @@ pub(crate) fn ask_for_pipelines(world: &mut World) {
             warming.levels.clear();
             return;
         }
+        let _span = debug_span!("ask_for_pipelines", levels = waiting.len()).entered();
         let Warming { levels, light } = &mut *warming;
         levels.retain(|id, _| waiting.iter().any(|(other, _)| other == id));
         let others = world.resource::<PipelineGate>().others();

@@ -1,6 +1,9 @@
 //! Every read of a world fails, is cut short, hangs or is cancelled: the levels that need it fail and could be tried again, the
 //! others come, and nothing is left behind. A world whose manifest is concerned comes later.
 
+mod retries;
+mod sliced;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -51,15 +54,41 @@ impl Fault {
             Self::Stall | Self::Cancel => Fate::Stall,
         }
     }
+
+    /// The tables of a shared package may come from another load of it meanwhile, and are not missed then.
+    fn may_fail_nobody(self, concerned: &[&str]) -> bool {
+        self == Self::Cancel || self == Self::Short && concerned.len() > 1
+    }
 }
 
-/// A world behind a gate, and what an app without any level has.
+/// What an app has of levels, and of all that came with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Held {
+    instances: usize,
+    packages: u64,
+    objects: usize,
+    entities: usize,
+    assets: [usize; 4],
+}
+
+impl Held {
+    fn by(world: &World) -> Self {
+        Self {
+            instances: world.resource::<Streamer>().len(),
+            packages: world.resource::<StreamingStats>().live_packages,
+            objects: world.resource::<LiveObjectsResource>().0.len(),
+            entities: entities(world),
+            assets: assets(world),
+        }
+    }
+}
+
+/// A world behind a gate, and what is there between two cases.
 struct Stage {
     app: App,
     world: Entity,
     gate: ReadGate,
-    entities: usize,
-    assets: [usize; 4],
+    held: Held,
     /// What came through the gate, and was no package.
     other_bytes: u64,
 }
@@ -91,6 +120,10 @@ fn in_memory(directory: &Path) -> Dir {
 }
 
 pub(super) fn gated_app(cooked: &Cooked, gate: &ReadGate) -> App {
+    gated_app_with(cooked, gate, SeamlessAssetPlugin::default())
+}
+
+fn gated_app_with(cooked: &Cooked, gate: &ReadGate, plugin: SeamlessAssetPlugin) -> App {
     let (dir, gate) = (in_memory(&cooked.out()), gate.clone());
     let read = move || Box::new(GatedReader::of(&dir, &gate)) as Box<_>;
     let source = |app: &mut App| {
@@ -100,7 +133,7 @@ pub(super) fn gated_app(cooked: &Cooked, gate: &ReadGate) -> App {
         // Nothing else wants the cores.
         app.add_plugins(SeamlessPlugins.build().set(SeamlessAssetPlugin {
             background: false,
-            ..SeamlessAssetPlugin::default()
+            ..plugin
         }));
         app.insert_resource(StreamingTime::stopped());
         app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::from_millis(50);
@@ -120,29 +153,54 @@ fn users_of(package: &str) -> (Vec<&'static str>, Vec<&'static str>) {
 
 impl Stage {
     fn new(cooked: &Cooked) -> Self {
+        Self::with(cooked, SeamlessAssetPlugin::default())
+    }
+
+    fn with(cooked: &Cooked, plugin: SeamlessAssetPlugin) -> Self {
         let gate = ReadGate::default();
         gate.otherwise(Some(Fate::Pass));
-        let mut app = gated_app(cooked, &gate);
+        let mut app = gated_app_with(cooked, &gate, plugin);
         let world = spawn_world(&mut app, MANIFEST);
+        let held = Held::by(app.world());
         let mut stage = Self {
             app,
             world,
             gate,
-            entities: 0,
-            assets: [0; 4],
+            held,
             other_bytes: 0,
         };
-        stage.until("the manifest comes", |stage| {
-            stage.app.world().get::<LevelTable>(world).is_some()
+        stage.until("the manifest comes, and what is read with it", |stage| {
+            let registries = stage.app.world().resource::<ObjectRegistries>();
+            let is_there = stage.app.world().get::<LevelTable>(world).is_some();
+            is_there && !registries.is_empty() && !registries.is_loading()
         });
         // What asks is an entity, too.
         ask(&mut stage.app, LEVELS[0], Ask::Release);
-        stage.app.update();
-        stage.app.update();
-        stage.entities = entities(stage.app.world());
-        stage.assets = assets(stage.app.world());
+        stage.settle();
+        let Held {
+            instances,
+            packages,
+            objects,
+            ..
+        } = stage.held;
+        assert_eq!((instances, packages, objects), (0, 0, 0), "no level has come");
         stage.other_bytes = stage.gate.bytes() - stage.stats().bytes_read;
         stage
+    }
+
+    /// What is there as soon as nothing changes any more is what is to be there between two cases from now on.
+    fn settle(&mut self) {
+        let start = Instant::now();
+        let mut calm = 0;
+        while calm < 5 {
+            assert!(start.elapsed() < STREAM_LIMIT, "{:?}", self.held);
+            self.app.update();
+            thread::sleep(Duration::from_millis(1));
+            let held = Held::by(self.app.world());
+            let is_calm = held == self.held && self.stats().tasks == 0;
+            calm = if is_calm { calm + 1 } else { 0 };
+            self.held = held;
+        }
     }
 
     fn stats(&self) -> &StreamingStats {
@@ -157,7 +215,8 @@ impl Stage {
     fn until(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
         let start = Instant::now();
         while !done(self) {
-            assert!(start.elapsed() < STREAM_LIMIT, "{what}: {:?}", self.stats());
+            let held = (Held::by(self.app.world()), self.held);
+            assert!(start.elapsed() < STREAM_LIMIT, "{what}: {held:?}, {:?}", self.stats());
             if !self.gate.stalled().is_empty() {
                 let mut time = self.app.world_mut().resource_mut::<StreamingTime>();
                 time.advance(Duration::from_secs(1));
@@ -180,23 +239,48 @@ impl Stage {
         LEVELS.iter().for_each(|level| ask(&mut self.app, level, Ask::Load));
     }
 
-    /// Lets go of everything, and looks for what is left.
-    fn clear(&mut self, case: &str) {
-        LEVELS.iter().for_each(|level| ask(&mut self.app, level, Ask::Unload));
+    /// How often each package is read for all levels when nothing is wrong.
+    fn reads_of_all(&mut self) -> BTreeMap<String, usize> {
+        let before = self.reads();
+        self.load_all();
+        self.until("all come", |stage| stage.are_live(&LEVELS));
+        let mut reads = self.reads();
+        reads.retain(|path, count| {
+            *count -= before.get(path).copied().unwrap_or_default();
+            *count > 0
+        });
+        self.clear(&LEVELS, "without a fault");
+        assert!(reads.len() > LEVELS.len(), "there is a shared package: {reads:?}");
+        assert!(reads.values().all(|count| *count >= 4), "{reads:?}");
+        reads
+    }
+
+    /// Lets go of levels, and looks for what is left of them.
+    fn clear(&mut self, levels: &[&str], case: &str) {
+        levels.iter().for_each(|level| ask(&mut self.app, level, Ask::Unload));
         self.until(case, |stage| {
-            let (world, stats) = (stage.app.world(), stage.stats());
+            let stats = stage.stats();
             // A task that was cancelled before it began may still begin, and its read would be taken for one of the next case.
             let is_idle = stats.tasks == 0 && stats.pending_requests == 0;
-            let is_empty = is_idle && world.resource::<Streamer>().is_empty() && stats.live_packages == 0;
             let hangs = !(stage.gate.pending().is_empty() && stage.gate.stalled().is_empty());
-            let is_left = entities(world) != stage.entities || assets(world) != stage.assets;
-            let is_live = !world.resource::<LiveObjectsResource>().0.is_empty();
             let is_counted = stats.bytes_read + stage.other_bytes == stage.gate.bytes();
-            is_empty && is_counted && !(hangs || is_left || is_live)
+            is_idle && is_counted && !hangs && Held::by(stage.app.world()) == stage.held
         });
         let stats = self.stats();
         assert_eq!(stats.wasted_by_stage.total(), stats.bytes_wasted, "{case}");
         self.gate.clear_script();
+    }
+
+    /// The next read but `index` of a package fares like this. Gives its number.
+    fn script(&self, package: &str, index: usize, fault: Fault) -> usize {
+        let hit = self.reads().get(package).copied().unwrap_or_default() + index;
+        self.gate.script(package, hit, fault.fate());
+        hit
+    }
+
+    /// Whether it came to this read.
+    fn was_hit(&self, package: &str, hit: usize) -> bool {
+        self.reads().get(package).is_some_and(|count| *count > hit)
     }
 
     fn are_live(&self, levels: &[&str]) -> bool {
@@ -206,8 +290,7 @@ impl Stage {
     /// Loads all levels with a fault in one read of a package. Whether it came to that read.
     fn suffer(&mut self, package: &str, index: usize, fault: Fault) -> bool {
         let case = format!("{fault:?} in read {index} of {package}");
-        let hit = self.reads().get(package).copied().unwrap_or_default() + index;
-        self.gate.script(package, hit, fault.fate());
+        let hit = self.script(package, index, fault);
         let (concerned, others) = users_of(package);
         self.load_all();
         if fault == Fault::Cancel {
@@ -220,14 +303,28 @@ impl Stage {
             };
             concerned.iter().all(is_over) && stage.are_live(&others)
         });
-        let was_hit = self.reads().get(package).is_some_and(|count| *count > hit);
+        let was_hit = self.was_hit(package, hit);
         let failed = concerned.iter().filter(|level| self.has_failed(level, &case)).count();
-        // The tables of a shared package may come from another load of it meanwhile, and are not missed then.
-        let may_fail_nobody = fault == Fault::Cancel || fault == Fault::Short && concerned.len() > 1;
-        assert!(failed > 0 || !was_hit || may_fail_nobody, "{case} fails nobody");
+        assert!(
+            failed > 0 || !was_hit || fault.may_fail_nobody(&concerned),
+            "{case} fails nobody"
+        );
         assert!(failed == 0 || was_hit, "{case} was not, and {failed} levels failed");
-        self.clear(&case);
+        self.clear(&LEVELS, &case);
         was_hit
+    }
+
+    /// Every read has each of these faults.
+    fn suffer_all(&mut self, reads: &BTreeMap<String, usize>, faults: &[Fault]) {
+        let mut hits = 0;
+        for (package, count) in reads {
+            for index in 0..*count {
+                let hit = faults.iter().filter(|fault| self.suffer(package, index, **fault));
+                hits += hit.count();
+            }
+        }
+        // One task at least reads all that a level has in a package: it opens it; then come summary, tables and data.
+        assert!(hits >= reads.len() * 4 * faults.len(), "only {hits} faults");
     }
 
     /// Loads the manifest anew with a fault in one of its reads. Whether it came to that read.
@@ -301,27 +398,9 @@ impl Stage {
 fn any_fault_in_any_read() {
     let cooked = cook();
     let mut stage = Stage::new(&cooked);
-    let before = stage.reads();
     let peak = taken_ids(stage.app.world_mut());
-    stage.load_all();
-    stage.until("all come", |stage| stage.are_live(&LEVELS));
-    let mut reads = stage.reads();
-    reads.retain(|path, count| {
-        *count -= before.get(path).copied().unwrap_or_default();
-        *count > 0
-    });
-    stage.clear("without a fault");
-    assert!(reads.len() > LEVELS.len(), "there is a shared package: {reads:?}");
-    assert!(reads.values().all(|count| *count >= 4), "{reads:?}");
-    let mut hits = 0;
-    for (package, count) in &reads {
-        for index in 0..*count {
-            for fault in [Fault::Error, Fault::Short, Fault::Stall, Fault::Cancel] {
-                hits += usize::from(stage.suffer(package, index, fault));
-            }
-        }
-    }
-    assert!(hits >= reads.len() * 4 * 4, "only {hits} faults");
+    let reads = stage.reads_of_all();
+    stage.suffer_all(&reads, &[Fault::Error, Fault::Short, Fault::Stall, Fault::Cancel]);
     let largest = cooked.report.levels.iter().map(|level| level.entities as usize).max();
     assert_ids_are_back(&mut stage.app, peak, LEVELS.len() * (largest.unwrap_or_default() + 1));
     // And all still works.

@@ -1,5 +1,7 @@
 //! What a hidden level leaves in the picture: nothing, in the very frame; and what it looks like in the frame in which it is shown again.
 
+mod twins;
+
 use std::{fs, path::Path, thread, time::Duration};
 
 use bevy::{

@@ -28,3 +28,4 @@ mod settled;
 mod shipped;
 mod startup;
 mod targets;
+mod trace;

@@ -1,6 +1,6 @@
 //! What sources and requests say of urgency decides which level is read next, also of those that wait already.
 
-use bevy::prelude::*;
+use bevy::{ecs::system::RunSystemOnce, prelude::*};
 use bevy_seamless::prelude::*;
 use seamless_asset::doubles::{Fate, ReadGate};
 use seamless_tests::{
@@ -35,6 +35,14 @@ fn cook() -> Cooked {
 
 impl Queue {
     fn new(cooked: &Cooked, source: (StreamingSource, Transform)) -> Self {
+        let mut queue = Self::before_anybody_asks(cooked);
+        queue.source = queue.app.world_mut().spawn(source).id();
+        queue.wait();
+        queue
+    }
+
+    /// Nobody wants the others yet, and there is no source.
+    fn before_anybody_asks(cooked: &Cooked) -> Self {
         let gate = ReadGate::default();
         gate.otherwise(Some(Fate::Pass));
         let mut app = gated_app(cooked, &gate);
@@ -52,15 +60,12 @@ impl Queue {
         gate.otherwise(None);
         ask(&mut app, LEVELS[0], Ask::Load);
         assert!(run_until(&mut app, STREAM_LIMIT, |_| !gate.pending().is_empty()));
-        let source = app.world_mut().spawn(source).id();
-        let mut queue = Self {
+        Self {
             app,
             world,
             gate,
-            source,
-        };
-        queue.wait();
-        queue
+            source: Entity::PLACEHOLDER,
+        }
     }
 
     fn wait(&mut self) {
@@ -154,6 +159,37 @@ fn what_a_source_of_more_priority_is_near_to_is_read_first() {
         two.set(priority);
         assert_eq!(two.read(), expected);
     }
+}
+
+/// Whichever was asked for first, and with nobody there.
+#[test]
+fn of_two_places_that_are_prepared_the_one_of_more_priority_is_read_first() {
+    let cooked = cook();
+    for (priorities, expected) in [([10.0, 1.0], WEST_FIRST), ([1.0, 10.0], EAST_FIRST)] {
+        for is_west_asked_first in [true, false] {
+            let mut queue = Queue::before_anybody_asks(&cooked);
+            let [west, east] = priorities;
+            let mut places = [place(-100.0, west), place(100.0, east)];
+            if !is_west_asked_first {
+                places.reverse();
+            }
+            let _held = places.map(|place| prepare(&mut queue.app, place));
+            queue.wait();
+            assert_eq!(queue.read(), expected);
+        }
+    }
+}
+
+fn place(x: f32, priority: f32) -> ArrivalPoint {
+    ArrivalPoint {
+        priority,
+        ..ArrivalPoint::at(Vec3::X * x)
+    }
+}
+
+fn prepare(app: &mut App, place: ArrivalPoint) -> Arrival {
+    let prepare = move |mut levels: Levels| levels.prepare(place);
+    app.world_mut().run_system_once(prepare).expect("the system runs")
 }
 
 /// However near the others are.

@@ -57,6 +57,13 @@ fn what_nobody_may_be_without_is_there_in_the_same_frame() {
     jump(&mut app, source, HALL);
     assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
     assert_eq!(blocking_loads(&app), 1);
+    let times = level_of(app.world(), world, "hall").times();
+    assert!(times.blocking > Duration::ZERO, "{times:?}");
+    assert_eq!(
+        times.reading + times.decoding,
+        Duration::ZERO,
+        "no other frame has seen that"
+    );
     let entities = level_of(app.world(), world, "hall").entities() as usize;
     let names = app
         .world_mut()

@@ -1,5 +1,8 @@
 //! What is cooked with the exact profile and streamed equals what Bevy spawns from the same source.
 
+mod instances;
+mod sliced;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -24,14 +27,19 @@ fn elsewhere() -> Transform {
     }
 }
 
+/// How a world file says where something stands.
+fn placed(placement: Transform) -> String {
+    let (at, turn, scale) = (placement.translation, placement.rotation, placement.scale);
+    format!(
+        "translation: ({:?}, {:?}, {:?}), rotation: ({:?}, {:?}, {:?}, {:?}), scale: ({:?}, {:?}, {:?})",
+        at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w, scale.x, scale.y, scale.z
+    )
+}
+
 /// Cooks `source`, a file that `write` makes, as a world of one level that stands at `placement`.
 fn cook_one(write: impl FnOnce(&Path), source: &str, placement: Transform) -> Cooked {
-    let (at, turn, scale) = (placement.translation, placement.rotation, placement.scale);
-    let world = format!(
-        "(levels: [(name: \"level\", source: \"{source}\", translation: ({:?}, {:?}, {:?}), rotation: ({:?}, {:?}, {:?}, {:?}), \
-         scale: ({:?}, {:?}, {:?}))])",
-        at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w, scale.x, scale.y, scale.z
-    );
+    let placed = placed(placement);
+    let world = format!("(levels: [(name: \"level\", source: \"{source}\", {placed})])");
     Cooked::new(write, &world, register_types)
 }
 
@@ -45,30 +53,39 @@ fn reveal_one(cooked: &Cooked) -> (App, Entity) {
     (app, root)
 }
 
+/// The root belongs to whoever places the level; where it stands must be the same.
+#[track_caller]
+fn assert_stands(app: &App, root: Entity, placement: Transform) {
+    let expected = Transform {
+        rotation: placement.rotation.normalize(),
+        ..placement
+    };
+    assert_eq!(app.world().get::<Transform>(root), Some(&expected));
+    let global = app.world().get::<GlobalTransform>(root);
+    assert_eq!(global, Some(&GlobalTransform::from(expected)));
+}
+
+/// All of a level but its root's components, less what `options` leave out.
+#[track_caller]
+fn snapshot(app: &App, root: Entity, options: &SnapshotOptions) -> Snapshot {
+    let options = options.clone().without_root_components();
+    let snapshot = Snapshot::with(app.world(), root, &options);
+    assert_eq!(snapshot.problems(), Vec::<String>::new());
+    assert!(snapshot.entity_count() > 1, "the level is not empty");
+    snapshot
+}
+
 /// Loads the source both ways and compares; returns the cook and the snapshot, for more questions.
 fn compare(write: impl FnOnce(&Path), source: &str, bevy_path: &str, placement: Transform) -> (Cooked, Snapshot) {
     let cooked = cook_one(write, source, placement);
     let mut bevy = headless_with(cooked.sources(), register_types);
     let bevy_root = bevy_spawn_at(&mut bevy, bevy_path, placement);
     let (ours, our_root) = reveal_one(&cooked);
-
-    // The root belongs to whoever places the level; where it stands must be the same.
-    for (app, root) in [(&bevy, bevy_root), (&ours, our_root)] {
-        let at = app.world().get::<Transform>(root).copied();
-        assert_eq!(
-            at,
-            Some(Transform {
-                rotation: placement.rotation.normalize(),
-                ..placement
-            })
-        );
-    }
-    let options = SnapshotOptions::default().without_root_components();
-    let expected = Snapshot::with(bevy.world(), bevy_root, &options);
-    let found = Snapshot::with(ours.world(), our_root, &options);
-    assert_eq!(expected.problems(), Vec::<String>::new());
-    assert_eq!(found.problems(), Vec::<String>::new());
-    assert!(found.entity_count() > 1, "the level is not empty");
+    assert_stands(&bevy, bevy_root, placement);
+    assert_stands(&ours, our_root, placement);
+    let options = SnapshotOptions::default();
+    let expected = snapshot(&bevy, bevy_root, &options);
+    let found = snapshot(&ours, our_root, &options);
     assert_same(&expected, &found);
     assert_eq!(cooked.report.entities as usize, found.entity_count() - 1);
     (cooked, found)

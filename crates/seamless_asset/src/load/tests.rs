@@ -1,5 +1,6 @@
 //! The pipeline on packages made here: reveal, leave, cancel, errors, and what is left behind.
 
+mod any_read;
 mod blocking;
 mod boxes;
 pub(crate) mod build;
@@ -18,6 +19,7 @@ mod hierarchy;
 mod imports;
 mod instances;
 mod linkers;
+mod live;
 mod memory;
 pub(crate) mod objects;
 mod older;

@@ -48,3 +48,33 @@ fn a_part_of_any_budget_is_no_more_than_that() {
         assert_eq!(endless.budget_part(part), Duration::ZERO, "{part}");
     }
 }
+
+/// As the documentation of each says. Whoever adds one says here what it is.
+#[test]
+fn defaults_are_those_that_are_documented() {
+    let StreamingSettings {
+        budget,
+        boost,
+        boost_horizon,
+        least,
+        slow_frame,
+        suspended,
+        upload_bytes_per_frame,
+        max_loads_in_flight,
+        max_bytes_in_flight,
+        gate_deadline_frames,
+        read_timeout,
+        aging,
+        memory_ceiling,
+        essential_priority,
+        load_order_seed,
+    } = StreamingSettings::default();
+    assert_eq!((budget, boost, least), (Duration::from_millis(2), 2.0, 0.5));
+    assert_eq!(boost_horizon, Duration::from_millis(750));
+    assert_eq!(slow_frame, Duration::from_nanos(16_666_666));
+    assert_eq!((max_loads_in_flight, gate_deadline_frames), (8, 120));
+    assert_eq!((upload_bytes_per_frame, max_bytes_in_flight), (16_777_216, 268_435_456));
+    assert_eq!((read_timeout, aging), (Duration::from_secs(10), Duration::from_secs(1)));
+    assert_eq!((memory_ceiling, essential_priority), (None, 1e7));
+    assert_eq!((suspended, load_order_seed), (false, None));
+}

@@ -87,6 +87,9 @@ fn an_id_is_a_hash_of_path_and_of_object_for_ever() {
     let text = ron::to_string(&id).unwrap();
     assert_eq!(text, format!("({},{})", xxh3_64(b"town/house_1"), id.object.0));
     assert_eq!(ron::from_str::<StableId>(&text).unwrap(), id);
+    // As another program's xxh3-64 has them: of the path, and of `Door` with the hash of `house.pkg` as its seed.
+    let (instance, object): (u64, u64) = (15_271_113_499_311_718_885, 18_288_768_352_301_806_350);
+    assert_eq!(<(u64, u64)>::from(id), (instance, object));
 }
 
 #[test]

@@ -350,6 +350,14 @@ fn the_peak_is_where_most_levels_are_wanted() {
     let mut endless = row(3);
     endless.levels.iter_mut().for_each(|level| level.entities = u32::MAX);
     assert_eq!(endless.estimate_peak_entities(), u32::MAX);
+    // From the ground up, which is far from the origin.
+    let mut high = row(1);
+    high.levels[0].always_loaded = false;
+    high.volumes[0].shape = VolumeShape::Box {
+        min: vec3(f32::NEG_INFINITY, 1_000.0, -1.0),
+        max: vec3(5.0, f32::INFINITY, 1.0),
+    };
+    assert_eq!(high.estimate_peak_entities(), 100);
     let of_thousands = row(3000).estimate_peak_entities();
     assert!((9_000..15_000).contains(&of_thousands), "sampled: {of_thousands}");
 }

@@ -260,6 +260,26 @@ impl LevelSelection {
 mod tests {
     use super::*;
 
+    /// A plane high above does not make frames wait for the ground.
+    #[test]
+    fn frames_wait_by_all_axes() {
+        let distances = DistanceStreaming {
+            block: Some(3.0),
+            axes: BVec3::new(true, false, true),
+            ..DistanceStreaming::default()
+        };
+        let bounds = (Vec3::ZERO, Vec3::ONE);
+        let [shown, _, blocks] = distances.volumes(7, bounds);
+        let above = Vec3::splat(0.5).with_y(1e4);
+        let [shown, blocks] = [shown, blocks].map(|volume| volume.expect("both are asked for"));
+        assert!(shown.shape.contains(above) && !blocks.shape.contains(above));
+        assert!(blocks.shape.contains(Vec3::splat(0.5)));
+        assert_eq!(
+            (shown.mode, blocks.mode),
+            (VolumeMode::LoadAndShow, VolumeMode::BlockUntilLoaded)
+        );
+    }
+
     #[test]
     fn what_changes_in_each_frame_is_told_once() {
         let mut told = Told::default();

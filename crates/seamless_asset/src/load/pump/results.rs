@@ -125,6 +125,10 @@ impl Pipeline {
             entry.linker = self.keep_linkers.then(|| loaded.linker.clone());
         }
         let needs = entry.add(loaded, is_first, &mut self.held_memory);
+        // The first load has told the others already what they need: they are many, maybe.
+        if needs.is_empty() {
+            return is_first;
+        }
         let users: Vec<_> = entry.users.iter().copied().collect();
         drop(entry);
         for (user, need) in users.iter().flat_map(|user| needs.iter().map(move |need| (user, need))) {

@@ -5,7 +5,7 @@ use super::{
     *,
 };
 use crate::{
-    ObjectRequest,
+    ObjectRequest, WastedBytes,
     doubles::{Fate, ReadGate},
     load::Pipeline,
 };
@@ -124,6 +124,13 @@ fn who_is_cancelled_while_it_waits_or_reads_makes_room() {
         let is_counted = world.resource::<StreamingStats>().bytes_read == gate.bytes();
         is_counted && gate.pending().is_empty() && mesh_is_gone(world)
     });
+    // Summaries and tables were read for nothing, also of those that waited; of the data nobody had a byte.
+    let wasted = WastedBytes {
+        reading: gate.bytes(),
+        ..WastedBytes::default()
+    };
+    let stats = app.world().resource::<StreamingStats>();
+    assert_eq!((stats.wasted_by_stage, stats.bytes_wasted), (wasted, gate.bytes()));
 }
 
 /// Levels that wait for each other's packages do not hold up those packages.

@@ -127,6 +127,9 @@ fn a_level_that_somebody_begins_to_observe_comes_once_more() {
     assert_eq!(level_entities(app.world_mut()), COUNT);
     let ends: Vec<_> = events(&mut app);
     assert!(matches!(ends.last(), Some(InstanceEvent::Revealed { .. })), "{ends:?}");
+    let stats = app.world().resource::<StreamingStats>();
+    // What it has read first is its package's, whose mesh is used; see `waste.rs`.
+    assert_eq!((stats.cancelled, stats.bytes_wasted), (0, 0));
 }
 
 #[test]

@@ -10,10 +10,11 @@ use bevy_mesh::PrimitiveTopology;
 use super::{
     build::{asset_object, new_package},
     gated::{gated_app, gated_app_with, mesh_is_gone, run_until_pending},
+    objects::recipes,
     *,
 };
 use crate::{
-    ObjectRequest, SeamlessAssetApp, WastedBytes,
+    InHiddenLevel, ObjectRequest, SeamlessAssetApp, WastedBytes,
     doubles::{Fate, ReadGate},
 };
 
@@ -71,6 +72,65 @@ fn wasted_bytes_are_told_by_how_far_loads_came() {
     run_until(&mut app, |world| state(world, id) == Some(LoadState::Staged));
     unload(&mut app, &gate, id);
     check(&app, |wasted| &mut wasted.staged, whole);
+}
+
+/// All that was read is decoded, and a part of it is in its `Assets`.
+#[test]
+fn what_is_let_go_of_while_its_assets_come_is_wasted_whole() {
+    const RECIPES: usize = 16;
+    let dir = Dir::default();
+    let (mut app, gate) = gated_app(&dir);
+    // One asset a frame.
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
+    let titles: Vec<_> = (0..RECIPES).map(|index| format!("soup {index}")).collect();
+    let all: Vec<(&str, &[&str])> = titles.iter().map(|title| (title.as_str(), &[][..])).collect();
+    put(&dir, "soups.pkg", recipes(&app, "soups.pkg", &all));
+    let id = load(&mut app, "a.pkg", &["soups.pkg"]);
+    // The level is there before anything of the other package is read.
+    run_until(&mut app, |world| {
+        gate.release("a.pkg", Fate::Pass);
+        state(world, id) == Some(LoadState::Staged)
+    });
+    gate.otherwise(Some(Fate::Pass));
+    let there = |world: &World| world.resource::<Assets<Recipe>>().len();
+    run_until(&mut app, |world| there(world) >= RECIPES / 2);
+    assert!(there(app.world()) < RECIPES, "only a part has come");
+    unload(&mut app, &gate, id);
+    let wasted = WastedBytes {
+        staged: gate.bytes(),
+        ..WastedBytes::default()
+    };
+    let stats = app.world().resource::<StreamingStats>();
+    assert_eq!((stats.wasted_by_stage, stats.cancelled), (wasted, 1));
+}
+
+/// What the first instance has read is its package's, of which assets are used; what is read for another one is for that alone.
+#[test]
+fn a_level_that_comes_once_more_has_wasted_its_first_read() {
+    let dir = Dir::default();
+    let mut app = sliced_app(&dir);
+    app.world_mut().resource_mut::<StreamingSettings>().budget = Duration::ZERO;
+    put(&dir, "a.pkg", chain(&app, "a.pkg", 1_000, None));
+    let first = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| state(world, first) == Some(LoadState::Live));
+    let read = |app: &App| app.world().resource::<StreamingStats>().bytes_read;
+    let before = read(&app);
+    let other = load(&mut app, "a.pkg", &[]);
+    run_until(&mut app, |world| {
+        let mut come = world.query_filtered::<(), (With<Likes>, With<InHiddenLevel>)>();
+        come.iter(world).next().is_some()
+    });
+    let once = read(&app) - before;
+    app.add_observer(|_: On<Add, Likes>| {});
+    run_until(&mut app, |world| state(world, other) == Some(LoadState::Live));
+    assert_eq!(read(&app), before + 2 * once, "it was read again");
+    let wasted = WastedBytes {
+        staged: once,
+        ..WastedBytes::default()
+    };
+    let stats = app.world().resource::<StreamingStats>();
+    assert_eq!(stats.wasted_by_stage, wasted);
 }
 
 /// What looks at each value that is decoded, and waits at the first one.

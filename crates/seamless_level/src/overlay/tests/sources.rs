@@ -163,6 +163,33 @@ fn the_distances_of_a_world_are_around_its_sources() {
     assert!((far - 150.0).abs() < 0.1, "{far}");
 }
 
+/// A circle as high as the source, and a line.
+#[test]
+fn distances_are_drawn_along_the_axes_that_count() {
+    let mut stage = stage_of_sources();
+    let at = Vec3::new(3.0, 70.0, 0.0);
+    stage.go(at);
+    let before: Vec<Vec3> = points(&stage.app).collect();
+    let mut with = |axes: [bool; 3]| {
+        let distances = DistanceStreaming {
+            show: 50.0,
+            load: 50.0,
+            axes: axes.into(),
+            ..DistanceStreaming::default()
+        };
+        stage.app.world_mut().entity_mut(stage.world).insert(distances);
+        stage.frames(1);
+        let all = points(&stage.app).filter(|point| !before.contains(point));
+        all.map(|point| point - at).collect::<Vec<_>>()
+    };
+    let circle = with([true, false, true]);
+    assert!(circle.len() > 8, "{circle:?}");
+    for point in circle {
+        assert!(point.y.abs() < 1e-3 && (point.length() - 50.0).abs() < 0.1, "{point}");
+    }
+    assert_eq!(with([false, true, false]), [Vec3::Y * -50.0, Vec3::Y * 50.0]);
+}
+
 #[test]
 fn the_outline_of_a_sector_is_where_it_sees() {
     let (at, look, half_angle) = (Vec3::new(1.0, 2.0, 3.0), Vec3::NEG_Z, 0.6);

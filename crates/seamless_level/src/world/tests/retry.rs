@@ -55,6 +55,11 @@ fn a_level_comes_when_its_file_can_be_read() {
     stage.frames(62);
     let west = stage.level("west");
     assert!(west.is_visible() && west.retry_in().is_none() && west.error().is_none());
+    let times = west.times();
+    assert!(
+        times.retrying > times.total() / 2,
+        "it waited to be tried again: {times:?}"
+    );
     assert_eq!(stage.told(), ["+base", "!west", "+west"]);
     // Another run begins anew.
     stage.go(Vec3::ZERO);
