@@ -108,6 +108,8 @@ impl Shown {
 
 /// How an app renders.
 struct Renderer {
+    /// Runs before Bevy's plugins are added.
+    prepare: fn(&mut App),
     backends: Option<Backends>,
     /// Width and height of its pictures.
     side: u32,
@@ -124,6 +126,7 @@ struct Renderer {
 impl Default for Renderer {
     fn default() -> Self {
         Self {
+            prepare: |_| {},
             backends: Some(Backends::VULKAN),
             side: SIDE,
             disabled: None,
@@ -144,6 +147,23 @@ impl Default for Renderer {
 /// When there is no Vulkan driver; see [`has_driver`].
 pub fn studio(asset_dir: &Path, camera: Transform, configure: impl FnOnce(&mut App)) -> App {
     furnished(Renderer::default(), asset_dir, camera, configure)
+}
+
+/// As [`studio`]; `prepare` runs before Bevy's plugins are added.
+///
+/// # Panics
+/// When there is no Vulkan driver; see [`has_driver`].
+pub fn studio_after(
+    prepare: fn(&mut App),
+    asset_dir: &Path,
+    camera: Transform,
+    configure: impl FnOnce(&mut App),
+) -> App {
+    let renderer = Renderer {
+        prepare,
+        ..Renderer::default()
+    };
+    furnished(renderer, asset_dir, camera, configure)
 }
 
 /// As [`studio`], with another sampler for images that have none of their own.
@@ -259,6 +279,7 @@ pub fn windowless(asset_dir: &Path, backends: Option<Backends>, configure: impl 
 
 fn start(renderer: Renderer, asset_dir: &Path, configure: impl FnOnce(&mut App)) -> App {
     let mut app = App::new();
+    (renderer.prepare)(&mut app);
     let plugins = rendered_plugins(&renderer, asset_dir).set(renderer.images);
     app.add_plugins(if renderer.is_pipelined {
         plugins

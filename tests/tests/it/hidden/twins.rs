@@ -4,23 +4,12 @@
 use std::collections::BTreeMap;
 
 use bevy::{
-    app::PluginsState,
     ecs::resource::IS_RESOURCE,
     light::{CascadeShadowConfig, CascadeShadowConfigBuilder, DirectionalLightShadowMap, FogVolume},
-    log::LogPlugin,
     pbr::{ExtractedDirectionalLight, ExtractedRectLight, RenderMeshInstances, RenderViewLightProbes, ShadowView},
-    render::{
-        RenderPlugin,
-        pipelined_rendering::PipelinedRenderingPlugin,
-        settings::{RenderCreation, WgpuSettings},
-        sync_world::MainEntity,
-        view::ExtractedView,
-    },
-    window::ExitCondition,
-    winit::WinitPlugin,
+    render::{sync_world::MainEntity, view::ExtractedView},
 };
-use seamless_tests::{app::on_one_thread, handmade::LevelWriter};
-use wgpu::Backends;
+use seamless_tests::{handmade::LevelWriter, picture::studio_after};
 
 use super::*;
 
@@ -182,52 +171,8 @@ fn renderer_first(dir: &Path) -> App {
 
 /// The marker is known when Bevy's plugins come, so all of Bevy's observers pass over who has it.
 fn marker_first(dir: &Path) -> App {
-    let mut app = App::new();
-    app.world_mut().register_disabling_component::<InHiddenLevel>();
-    let settings = WgpuSettings {
-        backends: Some(Backends::VULKAN),
-        ..default()
-    };
-    let render = RenderPlugin {
-        render_creation: RenderCreation::Automatic(Box::new(settings)),
-        synchronous_pipeline_compilation: true,
-        ..default()
-    };
-    let plugins = DefaultPlugins
-        .build()
-        .disable::<WinitPlugin>()
-        .disable::<LogPlugin>()
-        .disable::<PipelinedRenderingPlugin>()
-        .set(render)
-        .set(WindowPlugin {
-            primary_window: None,
-            exit_condition: ExitCondition::DontExit,
-            ..default()
-        })
-        .set(AssetPlugin {
-            file_path: dir.to_string_lossy().into_owned(),
-            ..default()
-        });
-    app.add_plugins(plugins);
-    add_game(&mut app);
-    while app.plugins_state() == PluginsState::Adding {
-        bevy::tasks::tick_global_task_pools_on_main_thread();
-    }
-    app.finish();
-    app.cleanup();
-    on_one_thread(app.world_mut());
-    on_one_thread(app.sub_app_mut(RenderApp).world_mut());
-    furnish(&mut app);
-    app
-}
-
-/// A camera and a sun, as a studio has them.
-fn furnish(app: &mut App) {
-    let image = Image::new_target_texture(SMALL, SMALL, TextureFormat::Rgba8UnormSrgb, None);
-    let target = app.world_mut().resource_mut::<Assets<Image>>().add(image);
-    let target = RenderTarget::Image(target.into());
-    app.world_mut().spawn((Camera3d::default(), Msaa::Off, target, view()));
-    app.world_mut().spawn(DirectionalLight::default());
+    let know = |app: &mut App| app.world_mut().register_disabling_component::<InHiddenLevel>();
+    studio_after(know, dir, view(), add_game)
 }
 
 /// Hidden entities in the main world: of a level on its way in, of a hidden one, and of one that is swept away.

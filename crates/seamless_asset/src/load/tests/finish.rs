@@ -1,7 +1,7 @@
 //! Levels that are on their way, and are brought into the world at once from wherever they are.
 
 use super::{
-    gated::{gated_app, mesh_is_gone, run_until_pending},
+    gated::{gated_app, mesh_is_gone, run_until_pending, until_all_is_brought},
     targets::{events, load_to},
     *,
 };
@@ -98,17 +98,7 @@ fn from_a_task_that_is_done() {
     let (_dir, mut app, gate) = app_with_levels();
     let id = load(&mut app, "a.pkg", &["s.pkg"]);
     app.update();
-    let are_done = |app: &App| {
-        let pipeline = app.world().resource::<Pipeline>();
-        pipeline.in_flight() > 0 && pipeline.brought() == pipeline.in_flight()
-    };
-    for _ in 0..20_000 {
-        if are_done(&app) {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    assert!(are_done(&app), "the tasks come to no end");
+    until_all_is_brought(&app);
     let reads = gate.begun().len();
     finish(&mut app, id);
     assert_eq!(gate.begun().len(), reads, "nothing is read again");

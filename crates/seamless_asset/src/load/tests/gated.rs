@@ -6,6 +6,7 @@ use super::*;
 use crate::{
     BulkRequest, ObjectRequest, OpenRequest,
     doubles::{Fate, GatedReader, ReadGate},
+    load::Pipeline,
 };
 
 /// An app that reads `dir` through a gate.
@@ -22,6 +23,17 @@ pub(super) fn gated_app_with(dir: &Dir, game: impl FnOnce(&mut App)) -> (App, Re
         ..SeamlessAssetPlugin::default()
     };
     (app_reading(move || GatedReader::of(&root, &reads), plugin, game), gate)
+}
+
+/// The tasks have come to their ends, and nobody has looked yet: the next frame finds all that they bring.
+pub(super) fn until_all_is_brought(app: &App) {
+    let pipeline = app.world().resource::<Pipeline>();
+    assert!(pipeline.in_flight() > 0, "nothing is under way");
+    let start = Instant::now();
+    while pipeline.brought() < pipeline.in_flight() {
+        assert!(start.elapsed() < Duration::from_secs(240), "the tasks come to no end");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Updates until a read of this file waits.

@@ -4,11 +4,8 @@ use bevy_image::Image;
 use bevy_reflect::TypePath;
 use wgpu_types::{Extent3d, TextureDimension, TextureFormat};
 
-use super::{build::asset_object, *};
-use crate::{
-    codec::{AssetCodec, DecodeContext, EncodeError, EncodedAsset},
-    load::Pipeline,
-};
+use super::{build::asset_object, gated::until_all_is_brought, *};
+use crate::codec::{AssetCodec, DecodeContext, EncodeError, EncodedAsset};
 
 const LEVELS: usize = 12;
 
@@ -83,17 +80,6 @@ fn image() -> Image {
     let pixels = vec![9; PIXELS as usize];
     let format = TextureFormat::Rgba8UnormSrgb;
     Image::new(size, TextureDimension::D2, pixels, format, RenderAssetUsages::default())
-}
-
-/// The tasks have come to their ends, and nobody has looked yet: the next frame finds all that they bring.
-fn until_all_is_brought(app: &App) {
-    let pipeline = app.world().resource::<Pipeline>();
-    assert!(pipeline.in_flight() > 0, "nothing is under way");
-    let start = Instant::now();
-    while pipeline.brought() < pipeline.in_flight() {
-        assert!(start.elapsed() < Duration::from_secs(240), "the tasks come to no end");
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 /// Loads levels with so many bytes a frame. What went in each frame that had any, and in how many frames something waited.
