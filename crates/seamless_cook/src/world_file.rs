@@ -136,7 +136,7 @@ pub struct VolumeSource {
     /// Its shape, in world space.
     pub shape: VolumeShape,
     /// How far outside, in metres, a streaming source must be before the levels leave. Default: a tenth of its size, ten metres
-    /// for a convex shape.
+    /// where that is not known: for a convex shape, or a box without an end along each axis.
     #[serde(default)]
     pub unload_margin: Option<f32>,
     /// The levels that it asks for, by name.

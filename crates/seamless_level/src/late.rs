@@ -61,7 +61,7 @@ pub struct LevelLate {
 #[reflect(Resource, Default, Clone, PartialEq)]
 pub struct LateLevels {
     /// The axes along which somebody has to be within a level's bounds. Default: all but `y`, so that who is above them, or below, is in it, too. In a
-    /// world of sprites that is for `z`. The same holds for who is about to [arrive](seamless_asset::StreamingUrgency).
+    /// world of sprites that is for `z`. Without any axis, nobody is in any level. The same holds for who is about to [arrive](seamless_asset::StreamingUrgency).
     pub axes: BVec3,
     #[reflect(ignore)]
     late: BTreeMap<(Entity, u32), LateLevel>,

@@ -220,6 +220,8 @@ impl Stage {
             if !self.gate.stalled().is_empty() {
                 let mut time = self.app.world_mut().resource_mut::<StreamingTime>();
                 time.advance(Duration::from_secs(1));
+                // Others that are read get on meanwhile, however busy the machine is.
+                thread::sleep(Duration::from_millis(2));
             }
             self.app.update();
             thread::sleep(Duration::from_micros(200));

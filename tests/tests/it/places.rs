@@ -57,7 +57,7 @@ fn what_nobody_may_be_without_is_there_in_the_same_frame() {
     jump(&mut app, source, HALL);
     assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
     assert_eq!(blocking_loads(&app), 1);
-    let times = level_of(app.world(), world, "hall").times();
+    let times = level_of(app.world(), world, "hall").load_times();
     assert!(times.blocking > Duration::ZERO, "{times:?}");
     assert_eq!(
         times.reading + times.decoding,
@@ -305,7 +305,7 @@ fn what_a_level_waited_for_is_told() {
         waiting: second,
         ..LevelTimes::default()
     };
-    assert_eq!(level_of(app.world(), world, "hall").times(), waited);
+    assert_eq!(level_of(app.world(), world, "hall").load_times(), waited);
 }
 
 fn retry_for_long(app: &mut App) {

@@ -193,6 +193,8 @@ pub(super) fn seen_along(look: Vec3, half_angle: f32, endless: BVec3) -> Option<
 
 #[cfg(test)]
 mod tests {
+    use core::f32::consts::PI;
+
     use super::*;
     use crate::random::Random;
 
@@ -225,9 +227,11 @@ mod tests {
                         "{look} {half_angle}: {angle} and {widest}"
                     );
                 }
+                // Whether the outermost ray passes the axis on this side or on that, rays cannot tell where it almost meets it.
+                None if (half_angle.sin() - across(look).length()).abs() < 0.01 => {}
                 None => {
                     all_around += 1;
-                    assert!(widest > FRAC_PI_2 - 0.1, "{look} {half_angle}: {widest}");
+                    assert!(widest > PI - 0.1, "{look} {half_angle}: {widest}");
                 }
             }
         }

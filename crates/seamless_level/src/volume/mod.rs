@@ -54,8 +54,8 @@ pub struct StreamingVolume {
     /// has no effect.
     pub enabled: bool,
     /// Its levels stay wanted until every source is further than this outside, in world units. It keeps a source
-    /// that wanders along the border from loading and unloading in turns. `None`, the default, is a tenth of the shape's size, and ten for a
-    /// convex one ([`VolumeShape::default_unload_margin`]), where the size is as the entity's scale makes it.
+    /// that wanders along the border from loading and unloading in turns. `None`, the default, is a tenth of the shape's size, and ten where that is
+    /// not known ([`VolumeShape::default_unload_margin`]), where the size is as the entity's scale makes it.
     pub unload_margin: Option<f32>,
     /// For how many seconds its levels stay wanted from then on: who comes back soon finds them there. There is no
     /// delay on the way in.

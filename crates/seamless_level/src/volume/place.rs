@@ -85,9 +85,9 @@ impl StreamingVolume {
             return Ok((self.shape.clone(), self.margin()));
         };
         let shape = self.shape.transformed(place).ok_or(VolumeFault::Transform)?;
-        let scale = match self.shape {
-            VolumeShape::Convex { .. } => 1.0,
-            _ => most_scale(&Mat3::from(place.affine().matrix3)),
+        let scale = match self.shape.extent() {
+            None => 1.0,
+            Some(_) => most_scale(&Mat3::from(place.affine().matrix3)),
         };
         let margin = self
             .unload_margin

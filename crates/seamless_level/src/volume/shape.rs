@@ -78,7 +78,7 @@ pub enum VolumeFault {
     InvertedBox,
     /// A box that is everywhere, or nowhere.
     #[error(
-        "its box has no end along any axis, or is infinitely far away; make one of its numbers a finite one. Levels that are to be there everywhere are `always_loaded`"
+        "its box has no end at all, or begins and ends infinitely far away; give it an end. Levels that are to be there everywhere are `always_loaded`"
     )]
     EndlessBox,
     /// A ball or a capsule of negative size.
@@ -261,24 +261,26 @@ impl VolumeShape {
         }
     }
 
-    /// The margin of a volume whose author named none: 10 % of its largest extent, as far as it has one, or ten units for a convex shape.
+    /// The margin of a volume whose author named none: 10 % of its largest extent, or ten units for a shape whose size is not known: a convex one, or a box
+    /// that has two ends along no axis.
     #[must_use]
     pub fn default_unload_margin(&self) -> f32 {
-        let margin = match self {
+        self.extent()
+            .map_or(UNSIZED_MARGIN, |extent| (extent * DEFAULT_MARGIN).max(0.0))
+    }
+
+    /// Its largest extent along an axis, as far as that is known.
+    pub(super) fn extent(&self) -> Option<f32> {
+        let extent = match self {
             Self::Box { min, max } => {
                 let extents = (*max - *min).to_array().into_iter();
-                let largest = extents.filter(|extent| extent.is_finite()).reduce(f32::max);
-                largest.map_or(UNSIZED_MARGIN, |extent| extent * DEFAULT_MARGIN)
+                extents.filter(|extent| extent.is_finite()).reduce(f32::max)?
             }
-            Self::Sphere { radius, .. } => radius * 2.0 * DEFAULT_MARGIN,
-            Self::Capsule { a, b, radius } => ((*a - *b).abs().max_element() + radius * 2.0) * DEFAULT_MARGIN,
-            Self::Convex { .. } => UNSIZED_MARGIN,
+            Self::Sphere { radius, .. } => radius * 2.0,
+            Self::Capsule { a, b, radius } => (*a - *b).abs().max_element() + radius * 2.0,
+            Self::Convex { .. } => return None,
         };
-        if margin.is_finite() {
-            margin.max(0.0)
-        } else {
-            UNSIZED_MARGIN
-        }
+        extent.is_finite().then_some(extent)
     }
 }
 

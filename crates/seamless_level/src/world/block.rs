@@ -33,7 +33,9 @@ pub(crate) fn block_on_levels(
             }
             let Some(id) = level.instance else { continue };
             level.was_waited_for = !is_loaded;
-            level.way.block(level.state(), now);
+            if level.state() != LevelState::Visible {
+                level.block(now);
+            }
             missing.push((id, (!is_loaded).then(|| level.name().to_owned())));
         }
     }

@@ -56,8 +56,9 @@ pub struct DistanceStreaming {
     /// [`VolumeMode::BlockUntilLoaded`], which is a hitch. It is for worlds in which to fall through the ground is worse: give more than sources are above it, since bounds
     /// end at its surface. Default: no frame waits.
     pub block: Option<f32>,
-    /// The axes along which distances count, but that of [`block`](Self::block), for which all do. Default: all three. Without `y`, they are those on a map: nobody flies so high that the levels below leave. In a world of
-    /// sprites, `z` is an order and no place; give [`LateLevels`](crate::LateLevels::axes) the same then. Unreal says *force 2D*.
+    /// The axes along which `load`, `show` and `unload` are measured; [`block`](Self::block) is along all three, always. Default: all three. Without `y`,
+    /// distances are those on a map: nobody flies so high that the levels below leave. In a world of sprites, `z` is an order and no place; give
+    /// [`LateLevels`](crate::LateLevels::axes) the same then. Unreal says *force 2D*.
     pub axes: BVec3,
 }
 

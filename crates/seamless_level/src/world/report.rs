@@ -99,11 +99,9 @@ fn refresh(table: &mut LevelTable, streamer: &Streamer, now: Duration) -> bool {
             return false;
         };
         let state = level.state_by(state);
-        if level.state() != state {
-            changed = true;
-            level.way.leave(level.state(), now);
-            level.set_state(state, counts);
-        }
+        level.pass(now);
+        changed |= level.state() != state;
+        level.set_state(state, counts);
         // What is hidden stays so until somebody wants something else.
         !(state == LevelState::Hidden && level.target == LevelTarget::Loaded)
     });
@@ -124,7 +122,7 @@ fn changed(
     let LevelTable { levels, counts, .. } = &mut *table;
     let slot = levels.get_mut(level)?;
     slot.is_loaded = true;
-    slot.way.leave(slot.state(), pipeline.time.now());
+    slot.pass(pipeline.time.now());
     slot.is_out_of_sight = state == LevelState::Hidden;
     slot.forget_failures();
     if slot.state() != LevelState::Leaving {
@@ -153,7 +151,7 @@ fn revealed(
     let Some(slot) = levels.get_mut(level) else {
         return;
     };
-    slot.way.leave(slot.state(), pipeline.time.now());
+    slot.pass(pipeline.time.now());
     if slot.state() != LevelState::Leaving {
         slot.set_state(LevelState::Visible, counts);
         selection.selector.set_presence(level, Presence::There);
@@ -246,7 +244,7 @@ fn failed(
     } else {
         LevelState::Unloaded
     };
-    slot.way.leave(slot.state(), pipeline.time.now());
+    slot.pass(pipeline.time.now());
     slot.gone(state, counts);
     slot.failures += 1;
     slot.error = Some(error.clone());

@@ -209,6 +209,7 @@ impl Pipeline<'_> {
     fn aim(&mut self, world: Entity, table: &mut LevelTable, selection: &mut LevelSelection, level: u32) {
         let target = selection.selector.target(level);
         if let Some(slot) = table.levels.get_mut(level) {
+            slot.pass(self.time.now());
             slot.target = target;
         }
         match target {
@@ -230,10 +231,7 @@ impl Pipeline<'_> {
                 self.index.insert(id, world, level);
                 slot.instance = Some(id);
                 slot.set_state(LevelState::Loading(LoadState::Requested), counts);
-                match slot.failures_in_row {
-                    0 => slot.way.begin(self.time.now()),
-                    _ => slot.way.begin_again(self.time.now()),
-                }
+                slot.begin(self.time.now());
                 selection.selector.set_presence(level, Presence::Coming);
                 table.follow(level);
             }
@@ -241,7 +239,7 @@ impl Pipeline<'_> {
                 self.streamer.set_target(id, slot.target.into());
                 self.streamer.set_priority(id, selection.selector.priority(level));
                 if let Some(state) = self.look_again(slot, id) {
-                    slot.way.leave(slot.state(), self.time.now());
+                    slot.pass(self.time.now());
                     slot.set_state(state, counts);
                 }
                 let is_there = slot.state() == LevelState::Visible
@@ -279,7 +277,6 @@ impl Pipeline<'_> {
             (LevelState::Failed, _) => slot.set_state(LevelState::Unloaded, counts),
             (_, Some(id)) => {
                 self.streamer.unload(id);
-                slot.way.leave(slot.state(), self.time.now());
                 slot.set_state(LevelState::Leaving, counts);
             }
             _ => {}

@@ -69,7 +69,7 @@ pub struct Level {
     pub(super) error: Option<Arc<LoadError>>,
     is_removed: bool,
     #[reflect(ignore)]
-    pub(super) way: times::Way,
+    way: times::Way,
 }
 
 impl Level {
@@ -181,9 +181,9 @@ impl Level {
         self.error.as_ref()
     }
 
-    /// What it waited for, the last time that it came or on its way now.
+    /// What it waited for, the last time that it came, or on its way now, up to this frame.
     #[must_use]
-    pub fn times(&self) -> LevelTimes {
+    pub fn load_times(&self) -> LevelTimes {
         self.way.times()
     }
 

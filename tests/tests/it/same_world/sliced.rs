@@ -169,6 +169,7 @@ fn was_bevy_spared(app: &mut App) -> bool {
     let ecs = app.world_mut();
     let now = ecs.change_tick();
     let mut all = ecs.query_filtered::<(Ref<TransformTreeChanged>, Ref<Transform>), With<ChildOf>>();
+    assert!(all.iter(ecs).count() > 1, "nobody is there who could be marked");
     let mut all = all.iter(ecs);
     all.all(|(mark, place)| !mark.last_changed().is_newer_than(place.last_changed(), now))
 }

@@ -373,6 +373,9 @@ impl Oracle {
     /// Where a level is to be seen.
     fn regions(&self, level: usize) -> Vec<VolumeShape> {
         if let Some((min, max)) = self.levels[level].bounds {
+            if !self.arrival_axes.any() {
+                return vec![];
+            }
             // Far above and below all that is here, and no further than numbers can tell.
             let far = Vec3::select(self.arrival_axes, Vec3::ZERO, Vec3::splat(3e4));
             let (min, max) = (min - far, max + far);

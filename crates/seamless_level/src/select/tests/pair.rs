@@ -185,7 +185,7 @@ impl Pair {
 }
 
 fn random_axes(random: &mut Random) -> BVec3 {
-    BVec3::new(true, random.below(2) == 0, random.below(4) > 0)
+    BVec3::from_array([0, 1, 2].map(|_| random.below(3) > 0))
 }
 
 impl Pair {

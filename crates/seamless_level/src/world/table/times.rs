@@ -5,12 +5,14 @@ use core::time::Duration;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_asset::LoadState;
 
-use super::LevelState;
+use super::{Level, LevelState};
+use crate::target::LevelTarget;
 
-/// What a level waited for on its way, in the time that [the pipeline](seamless_asset::StreamingTime) measures waiting by. States are looked at once a frame, so
-/// each is as exact as frames are long; the one that it is in is counted when it has left it.
+/// What a [level](super::Level::load_times) waited for on its way, in the time that [the pipeline](seamless_asset::StreamingTime) measures waiting by.
+/// States are looked at once a frame, so each is as exact as frames are long.
 ///
-/// While it is loaded and nobody wants to see it, nothing is counted; nor while it is on its way out.
+/// While it is loaded and nobody wants to see it, nothing is counted; nor while it is on its way out. Until it has left, all adds up: also what it waits for when
+/// it is shown again.
 #[derive(Reflect, Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[reflect(Default, Clone, PartialEq)]
 pub struct LevelTimes {
@@ -27,7 +29,8 @@ pub struct LevelTimes {
     pub revealing: Duration,
     /// A frame [waited](crate::VolumeMode::BlockUntilLoaded) for it, from then on, whatever it did.
     pub blocking: Duration,
-    /// It had failed, and waited to be [tried again](crate::LevelSettings::retry). The times of all tries are added up.
+    /// It had failed, and waited to be [tried again](crate::LevelSettings::retry); told when it is. The times of all tries that follow by themselves are
+    /// added up.
     pub retrying: Duration,
 }
 
@@ -63,9 +66,36 @@ impl LevelTimes {
     }
 }
 
+impl Level {
+    /// It is asked for: anew, or once more after it failed.
+    pub(in crate::world) fn begin(&mut self, now: Duration) {
+        match self.failures_in_row {
+            0 => self.way.begin(now),
+            _ => self.way.begin_again(now),
+        }
+    }
+
+    /// It was in its state, and was to come as far as it is, until now.
+    pub(in crate::world) fn pass(&mut self, now: Duration) {
+        match (self.state, self.target) {
+            // Whoever is asked for again knows since when it was not there.
+            (LevelState::Unloaded | LevelState::Failed, _) => {}
+            // For its turn.
+            (LevelState::Hidden, LevelTarget::Visible) => self.way.leave(LevelState::Loading(LoadState::Staged), now),
+            (state, _) => self.way.leave(state, now),
+        }
+    }
+
+    /// A frame waits for it from now on.
+    pub(in crate::world) fn block(&mut self, now: Duration) {
+        self.pass(now);
+        self.way.is_blocking = true;
+    }
+}
+
 /// Where a level has come on its way, and since when.
 #[derive(Copy, Clone, Debug, Default)]
-pub(in crate::world) struct Way {
+pub(super) struct Way {
     times: LevelTimes,
     since: Duration,
     /// A frame waits for it.
@@ -74,7 +104,7 @@ pub(in crate::world) struct Way {
 
 impl Way {
     /// A level is asked for now.
-    pub fn begin(&mut self, now: Duration) {
+    fn begin(&mut self, now: Duration) {
         *self = Self {
             since: now,
             ..Self::default()
@@ -82,18 +112,12 @@ impl Way {
     }
 
     /// It is asked for again after it failed.
-    pub fn begin_again(&mut self, now: Duration) {
+    fn begin_again(&mut self, now: Duration) {
         self.times.retrying = self.times.retrying.saturating_add(self.pass(now));
     }
 
-    /// It was in a state until now, and a frame waits for it.
-    pub fn block(&mut self, state: LevelState, now: Duration) {
-        self.leave(state, now);
-        self.is_blocking = true;
-    }
-
     /// It was in a state until now.
-    pub fn leave(&mut self, state: LevelState, now: Duration) {
+    fn leave(&mut self, state: LevelState, now: Duration) {
         let passed = self.pass(now);
         let time = match core::mem::take(&mut self.is_blocking) {
             true => Some(&mut self.times.blocking),
@@ -160,7 +184,8 @@ mod tests {
         way.begin(second(0));
         way.leave(LevelState::Loading(LoadState::Reading), second(30));
         way.begin_again(second(35));
-        way.block(LevelState::Loading(LoadState::Requested), second(36));
+        way.leave(LevelState::Loading(LoadState::Requested), second(36));
+        way.is_blocking = true;
         way.leave(LevelState::Loading(LoadState::Requested), second(44));
         way.leave(LevelState::Loading(LoadState::Staged), second(46));
         let expected = LevelTimes {
