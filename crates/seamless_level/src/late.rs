@@ -21,6 +21,7 @@ use crate::{
     diagnostics::{BEGUN_LATE, LATE},
     manifest::LevelEntry,
     target::LevelTarget,
+    volume::VolumeShape,
     world::{EvenHidden, Level, LevelSelection, LevelTable, Now},
 };
 
@@ -146,9 +147,8 @@ impl LateLevels {
 
 /// Whether a source at that point is in the level.
 fn is_in(entry: &LevelEntry, point: Vec3, axes: BVec3) -> bool {
-    let Some((min, max)) = entry.bounds else { return false };
-    let is_within = point.cmpge(min.into()) & point.cmple(max.into());
-    axes.any() && (is_within | !axes).all()
+    let bounds = entry.bounds.map(|(min, max)| (min.into(), max.into()));
+    bounds.is_some_and(|bounds| VolumeShape::box_along(axes, bounds).contains(point))
 }
 
 /// Whether the level is still to come into sight.

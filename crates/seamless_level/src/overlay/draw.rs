@@ -198,9 +198,10 @@ fn by_distance(gizmos: &mut Draw, source: &SourceInput, distances: &DistanceStre
     let loaded = (show < load).then_some((load, LOADED));
     for (range, color) in [(show, SHOWN)].into_iter().chain(loaded) {
         let radius = source.shape.radius() + range * source.reach.max(0.0);
-        match (!axes).bitmask().count_ones() {
-            0 => region(gizmos, source.position, source.shape, radius, source.look, color),
-            _ => flat_region(gizmos, source.position, radius, axes, color),
+        if axes.all() {
+            region(gizmos, source.position, source.shape, radius, source.look, color);
+        } else {
+            flat_region(gizmos, source.position, radius, axes, color);
         }
     }
 }

@@ -239,7 +239,6 @@ impl Pipeline<'_> {
                 self.streamer.set_target(id, slot.target.into());
                 self.streamer.set_priority(id, selection.selector.priority(level));
                 if let Some(state) = self.look_again(slot, id) {
-                    slot.pass(self.time.now());
                     slot.set_state(state, counts);
                 }
                 let is_there = slot.state() == LevelState::Visible

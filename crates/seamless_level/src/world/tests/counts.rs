@@ -101,24 +101,16 @@ fn act(stage: &mut Stage, names: &[&'static str], random: &mut Random) {
     }
 }
 
-/// What is on its way to be seen comes in slices, and what did so is decoded again. The pipeline that is played here does neither, so nobody is to be asked
-/// meanwhile how far such a level is.
+/// What is on its way to be seen comes in slices, and what did so is decoded again.
 fn turn_to_slices(stage: &mut Stage) {
     let mut table = stage.app.world_mut().get_mut::<LevelTable>(stage.world).unwrap();
-    let LevelTable {
-        levels,
-        counts,
-        followed,
-        ..
-    } = &mut *table;
-    for index in 0..levels.len() as u32 {
-        let level = levels.get_mut(index).unwrap();
+    for index in 0..table.len() as u32 {
+        let level = table.levels.get(index).unwrap();
         match level.state() {
             LevelState::Loading(_) if level.target() == LevelTarget::Visible => {
-                level.set_state(LevelState::Revealing, counts);
-                followed.remove(&index);
+                say(&mut table, index, LevelState::Revealing);
             }
-            LevelState::Revealing => drop(followed.insert(index)),
+            LevelState::Revealing => table.follow(index),
             _ => {}
         }
     }

@@ -1,7 +1,5 @@
 //! Levels come and go: by volumes, by request, and with their world.
 
-use core::time::Duration;
-
 use bevy_diagnostic::DiagnosticsStore;
 use bevy_ecs::entity_disabling::Disabled;
 use seamless_asset::{StreamingSettings, StreamingStats};
@@ -84,45 +82,6 @@ fn a_load_is_cancelled_without_a_word() {
     assert_eq!(stage.level("west").state(), LevelState::Unloaded);
     assert_eq!(stage.told(), Vec::<String>::new());
     assert_eq!(stage.tracked(), 1);
-}
-
-#[test]
-fn what_a_level_waited_for_is_told() {
-    let mut stage = Stage::new();
-    stage.app.insert_resource(StreamingTime::stopped());
-    let pass = |stage: &mut Stage, seconds: u64| {
-        let mut time = stage.app.world_mut().resource_mut::<StreamingTime>();
-        time.advance(Duration::from_secs(seconds));
-    };
-    let queued = |stage: &Stage| stage.level("west").load_times().queued.as_secs();
-    stage.frames(3);
-    stage.hold("west");
-    pass(&mut stage, 100);
-    stage.go(WEST);
-    pass(&mut stage, 3);
-    stage.frames(2);
-    assert_eq!(queued(&stage), 3, "it still waits");
-    stage.release();
-    stage.frames(2);
-    assert!(stage.level("west").is_visible());
-    pass(&mut stage, 40);
-    stage.frames(2);
-    assert_eq!(
-        (queued(&stage), stage.level("west").load_times().total().as_secs()),
-        (3, 3)
-    );
-    // On its way out, and wanted again: that it was to go is none of what it waits for.
-    stage.go(Vec3::ZERO);
-    stage.hold("west");
-    stage.go(WEST);
-    pass(&mut stage, 5);
-    stage.go(Vec3::ZERO);
-    pass(&mut stage, 70);
-    stage.go(WEST);
-    pass(&mut stage, 2);
-    stage.release();
-    stage.frames(2);
-    assert_eq!(queued(&stage), 7);
 }
 
 #[test]

@@ -173,17 +173,8 @@ fn what_is_on_its_way_goes_on_while_there_is_memory() {
     });
     stage.frames(3);
     let mut table = stage.app.world_mut().get_mut::<LevelTable>(stage.world).unwrap();
-    let LevelTable {
-        levels,
-        counts,
-        followed,
-        ..
-    } = &mut *table;
-    // Nobody reads them here, so nobody is to be asked how far they are.
-    followed.clear();
     for index in 0..held.len() as u32 {
-        let level = levels.get_mut(index).unwrap();
-        level.set_state(LevelState::Loading(LoadState::Reading), counts);
+        say(&mut table, index, LevelState::Loading(LoadState::Reading));
     }
     let told = |memory| {
         move |stats: &mut StreamingStats| {

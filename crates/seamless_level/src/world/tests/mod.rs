@@ -18,6 +18,7 @@ mod requests;
 mod retry;
 mod several_worlds;
 mod sources;
+mod times;
 mod unready;
 mod volumes;
 mod wanted;
@@ -132,6 +133,18 @@ fn play_pipeline(
         }
         false
     });
+}
+
+/// Says that a level is somewhere on its way. The pipeline that is played here reads nothing, so nobody is to be asked how far it is.
+fn say(table: &mut LevelTable, index: u32, state: LevelState) {
+    let LevelTable {
+        levels,
+        counts,
+        followed,
+        ..
+    } = table;
+    levels.get_mut(index).unwrap().set_state(state, counts);
+    followed.remove(&index);
 }
 
 /// All that was told, by messages and by observers: `+level`, `-level`, `!level`, and `!` for a world.
