@@ -14,7 +14,7 @@ use bevy::{
     asset::RenderAssetUsages,
     camera::RenderTarget,
     image::ImageSamplerDescriptor,
-    pbr::{PreparedMaterial, RenderMeshInstances},
+    pbr::{PbrPlugin, PreparedMaterial, RenderMeshInstances},
     prelude::*,
     render::{
         Render, RenderApp, RenderPlugin, RenderSystems,
@@ -110,6 +110,8 @@ impl Shown {
 struct Renderer {
     /// Runs before Bevy's plugins are added.
     prepare: fn(&mut App),
+    /// Which of them are.
+    plugins: fn(PluginGroupBuilder) -> PluginGroupBuilder,
     backends: Option<Backends>,
     /// Width and height of its pictures.
     side: u32,
@@ -127,6 +129,7 @@ impl Default for Renderer {
     fn default() -> Self {
         Self {
             prepare: |_| {},
+            plugins: |plugins| plugins,
             backends: Some(Backends::VULKAN),
             side: SIDE,
             disabled: None,
@@ -255,16 +258,33 @@ fn furnished(renderer: Renderer, asset_dir: &Path, camera: Transform, configure:
         // Later, the render world may be on another thread.
         add_target(app, side);
     });
-    let target = app.world().resource::<Target>().0.clone();
-    app.world_mut().spawn((
-        Camera3d::default(),
-        Msaa::Off,
-        RenderTarget::Image(target.into()),
-        camera,
-    ));
+    let target = target_of(&app);
+    app.world_mut().spawn((Camera3d::default(), Msaa::Off, target, camera));
     let light = Transform::from_xyz(2.0, 4.0, 3.0).looking_at(Vec3::ZERO, Vec3::Y);
     app.world_mut().spawn((DirectionalLight::default(), light));
     app
+}
+
+/// As [`studio`], for a game of sprites alone: without Bevy's `PbrPlugin`, and with a [`Camera2d`] that sees a world unit as a pixel.
+///
+/// # Panics
+/// When there is no Vulkan driver; see [`has_driver`].
+pub fn studio_flat(asset_dir: &Path, configure: impl FnOnce(&mut App)) -> App {
+    let renderer = Renderer {
+        plugins: |plugins| plugins.disable::<PbrPlugin>(),
+        ..Renderer::default()
+    };
+    let mut app = start(renderer, asset_dir, |app| {
+        configure(app);
+        add_target(app, SIDE);
+    });
+    let target = target_of(&app);
+    app.world_mut().spawn((Camera2d, Msaa::Off, target));
+    app
+}
+
+fn target_of(app: &App) -> RenderTarget {
+    RenderTarget::Image(app.world().resource::<Target>().0.clone().into())
 }
 
 /// As [`studio`], without camera and light; and without a renderer, where `backends` is `None`.
@@ -280,7 +300,7 @@ pub fn windowless(asset_dir: &Path, backends: Option<Backends>, configure: impl 
 fn start(renderer: Renderer, asset_dir: &Path, configure: impl FnOnce(&mut App)) -> App {
     let mut app = App::new();
     (renderer.prepare)(&mut app);
-    let plugins = rendered_plugins(&renderer, asset_dir).set(renderer.images);
+    let plugins = (renderer.plugins)(rendered_plugins(&renderer, asset_dir)).set(renderer.images);
     app.add_plugins(if renderer.is_pipelined {
         plugins
     } else {
@@ -369,23 +389,24 @@ fn note_frame(
     queue: Res<RenderQueue>,
     images: Res<RenderAssets<GpuImage>>,
     meshes: Res<RenderAssets<RenderMesh>>,
-    materials: Res<ErasedRenderAssets<PreparedMaterial>>,
-    instances: Res<RenderMeshInstances>,
+    materials: Option<Res<ErasedRenderAssets<PreparedMaterial>>>,
+    instances: Option<Res<RenderMeshInstances>>,
     pipelines: Res<PipelineCache>,
     shown: Res<Shown>,
 ) {
     let Some(image) = images.get(&target.0) else { return };
     shown.put(Frame {
         picture: read_back(&device, &queue, image),
-        instances: match &*instances {
-            RenderMeshInstances::CpuBuilding(instances) => instances.len(),
-            RenderMeshInstances::GpuBuilding(instances) => instances.len(),
+        instances: match instances.as_deref() {
+            Some(RenderMeshInstances::CpuBuilding(instances)) => instances.len(),
+            Some(RenderMeshInstances::GpuBuilding(instances)) => instances.len(),
+            None => 0,
         },
         waiting: pipelines.waiting_pipelines().count(),
         prepared: Prepared {
             meshes: meshes.iter().count(),
             images: images.iter().count(),
-            materials: materials.iter().count(),
+            materials: materials.map_or(0, |materials| materials.iter().count()),
         },
     });
 }

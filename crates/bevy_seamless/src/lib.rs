@@ -102,7 +102,7 @@ pub mod prelude {
     pub use seamless_level::{
         Arrival, ArrivalPoint, DistanceStreaming, LateLevel, LateLevels, Level, LevelEntry, LevelFailed, LevelHidden,
         LevelLate, LevelLeft, LevelLoaded, LevelProxy, LevelRequest, LevelRevealed, LevelSettings, LevelShown,
-        LevelState, LevelStates, LevelSystems, LevelTable, LevelTarget, LevelTicket, LevelTimes, LevelWanted, Levels,
+        LevelState, LevelStates, LevelSystems, LevelTable, LevelTarget, LevelTicket, LevelWaits, LevelWanted, Levels,
         LinkedEntity, NewInstance, RequestError, RequestKind, RetryPolicy, SeamlessLevelPlugin, SeamlessWorld,
         SoftEntities, SoftEntity, SoftLink, SourceMotion, SourceShape, StreamingProgress, StreamingResult,
         StreamingSource, StreamingStatus, StreamingVolume, VolumeEntry, VolumeMode, VolumeShape, WorldFailed,

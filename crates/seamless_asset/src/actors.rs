@@ -50,6 +50,8 @@ pub struct LevelActors(Vec<Entity>);
 /// hangs below it. It becomes an entity of the game's own then: it is taken out of what leaves and stands where it stood (in a hand that
 /// stays it stays), and the level knows it no more; this is taken off, so that what hangs it in another level later says so anew. On a level's root it means nothing. It has no object id any more, and when the level comes again, another comes in its place.
 ///
+/// Who walks over a border for good is handed over: with an [`OfLevel`] of another level beside this, it goes with that one from then on.
+///
 /// Give it before the level is hidden: what nobody sees goes with its level. Note its [stable id](crate::LevelInstance::stable_id) when you do:
 /// a level that is hidden first has none for it later, in an observer of `On<Remove, LevelInstance>`.
 ///
@@ -87,7 +89,13 @@ pub(crate) fn release_kept(world: &mut World, root: Entity, members: &mut Member
     let others = owners.get(world);
     let mut released = EntityHashSet::default();
     for entity in kept {
+        let next = named(world, entity).filter(|next| *next != root && world.get::<LevelInstance>(*next).is_some());
         stand_alone(world, entity, root, members, &owners);
+        if let Some(next) = next
+            && let Ok(mut entity) = world.get_entity_mut(entity)
+        {
+            entity.insert(OfLevel(next));
+        }
         released.extend(below(world, entity, others));
     }
     // They are nobody's to be looked at when other levels go.

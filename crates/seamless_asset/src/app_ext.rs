@@ -10,6 +10,7 @@ use crate::{
     StartupContent,
     codec::{AssetCodec, Codecs, ComponentCodec, Migrations, Record, ReflectAssetCodec},
     dialogue::{DialogueLoader, DialogueVariants, DialogueVariantsCodec},
+    hide::{LevelHider, LevelHiders},
     load::{InstanceInfo, PostLoad, RegisteredPostLoads, StagedLevel},
     spawn::SpawnRow,
 };
@@ -81,6 +82,10 @@ pub trait SeamlessAssetApp {
         &mut self,
         paths: impl IntoIterator<Item = impl Into<AssetPath<'static>>>,
     ) -> &mut Self;
+
+    /// Adds whoever keeps copies of entities, and has to hear when levels are hidden and shown, in apps with
+    /// [`sliced_levels`](crate::SeamlessAssetPlugin::sliced_levels): see [`LevelHider`].
+    fn add_level_hider(&mut self, hider: impl LevelHider) -> &mut Self;
 
     /// Announces the set of components that many entities of the game's levels consist of: their reveal takes less time.
     fn add_spawn_row<R: SpawnRow>(&mut self) -> &mut Self;
@@ -177,6 +182,12 @@ impl SeamlessAssetApp for App {
         for path in paths {
             content.register::<P, A>(path.into());
         }
+        self
+    }
+
+    fn add_level_hider(&mut self, hider: impl LevelHider) -> &mut Self {
+        let mut hiders = self.world_mut().get_resource_or_init::<LevelHiders>();
+        hiders.0.push(Box::new(hider));
         self
     }
 

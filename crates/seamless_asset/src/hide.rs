@@ -62,6 +62,41 @@ pub struct InHiddenLevel;
 ///
 /// Queries skip hidden entities, but neither `On<Remove>` nor `RemovedComponents` tell of them, nor do `Added` and `On<Add>` when they
 /// are shown again.
+///
+/// ```
+/// # use bevy_app::App; use bevy_ecs::prelude::*;
+/// # use seamless_asset::{LevelHider, SeamlessAssetApp};
+/// /// What the physics engine knows of an entity.
+/// #[derive(Component)]
+/// struct Body { /* … */ enabled: bool }
+///
+/// struct BodyHider;
+///
+/// impl BodyHider {
+///     fn enable(world: &mut World, entities: &[Entity], enabled: bool) {
+///         for entity in entities {
+///             if let Ok(mut entity) = world.get_entity_mut(*entity)
+///                 && let Some(mut body) = entity.get_mut::<Body>()
+///             {
+///                 body.enabled = enabled;
+///             }
+///         }
+///     }
+/// }
+///
+/// impl LevelHider for BodyHider {
+///     fn hide(&self, world: &mut World, entities: &[Entity]) {
+///         Self::enable(world, entities, false);
+///     }
+///
+///     fn show(&self, world: &mut World, entities: &[Entity]) {
+///         Self::enable(world, entities, true);
+///     }
+/// }
+///
+/// # let mut app = App::new();
+/// app.add_level_hider(BodyHider);
+/// ```
 pub trait LevelHider: Send + Sync + 'static {
     /// These entities are about to be hidden; they can still be queried. What was told of the level in an earlier call may be hidden by now. Some may
     /// have been despawned: look each up by `World::get_entity` or its like.
@@ -80,7 +115,7 @@ pub trait LevelHider: Send + Sync + 'static {
     }
 }
 
-/// All [`LevelHider`]s.
+/// All [`LevelHider`]s. [`add_level_hider`](crate::SeamlessAssetApp::add_level_hider) adds one.
 #[derive(Resource, Default)]
 pub struct LevelHiders(pub Vec<Box<dyn LevelHider>>);
 

@@ -16,7 +16,7 @@ use bevy_ecs::{reflect::ReflectResource, resource::Resource};
 use bevy_platform::time::Instant;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
-use crate::load::{MemoryAccount, MemoryPressure, UnitKind, WastedBytes, multiplied};
+use crate::load::{InstanceId, MemoryAccount, MemoryPressure, UnitKind, WastedBytes, multiplied};
 
 /// Limits of one frame's streaming work. Change it at any time; it is read every frame.
 #[derive(Resource, Reflect, Clone, Debug)]
@@ -286,6 +286,8 @@ pub struct StreamingStats {
     pub memory_pressure: MemoryPressure,
     /// Bytes that have to go so that the most urgent load that waits for memory may start; 0: none waits.
     pub memory_short: u64,
+    /// The level that waits for that.
+    pub memory_short_for: Option<InstanceId>,
     /// Loads that are not to be shown yet, and wait until there is plenty of memory.
     pub memory_held: u64,
     /// Frames in which memory was over its ceiling.

@@ -109,17 +109,26 @@ impl From<StableId> for (u64, u64) {
 ///
 /// ```
 /// # use bevy_ecs::prelude::*;
-/// # use seamless_asset::{StableId, StableIds};
+/// # use seamless_asset::{InstanceEvent, StableId, StableIds};
+/// # use bevy_platform::collections::HashSet;
 /// /// Chests that were opened, as the save has them.
 /// #[derive(Resource)]
-/// struct Opened(Vec<StableId>);
+/// struct Opened(HashSet<StableId>);
 ///
 /// #[derive(Component)]
 /// struct Open;
 ///
-/// fn open_chests(opened: Res<Opened>, ids: Res<StableIds>, mut commands: Commands) {
-///     for chest in opened.0.iter().filter_map(|id| ids.get(*id)) {
-///         commands.entity(chest).try_insert(Open); // its level is there
+/// fn open_chests(
+///     mut events: MessageReader<InstanceEvent>,
+///     opened: Res<Opened>,
+///     ids: Res<StableIds>,
+///     mut commands: Commands,
+/// ) {
+///     let is_revealed = |event: &InstanceEvent| matches!(event, InstanceEvent::Revealed { .. });
+///     if events.read().filter(|event| is_revealed(event)).count() > 0 {
+///         for chest in opened.0.iter().filter_map(|id| ids.get(*id)) {
+///             commands.entity(chest).try_insert(Open); // its level is there
+///         }
 ///     }
 /// }
 /// ```
@@ -139,10 +148,11 @@ pub struct StableIds {
 /// ```
 /// # use bevy_ecs::prelude::*;
 /// # use seamless_asset::{LevelEntities, StableId};
+/// # use bevy_platform::collections::HashSet;
 /// # #[derive(Component)]
 /// # struct Open;
 /// #[derive(Resource)]
-/// struct Opened(Vec<StableId>);
+/// struct Opened(HashSet<StableId>);
 ///
 /// fn note(add: On<Add, Open>, levels: LevelEntities, mut opened: ResMut<Opened>) {
 ///     // None for what no level has brought.

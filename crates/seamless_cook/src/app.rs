@@ -19,6 +19,7 @@ use bevy::render::{
 };
 use bevy::window::ExitCondition;
 use bevy::winit::WinitPlugin;
+use bevy_sprite::{Anchor, Sprite};
 use seamless_asset::codec::Codecs;
 use seamless_cue::{AbilityAssetsPlugin, CueNotifyLoader, add_cue_assets};
 use seamless_package::{Codec, Role, VersionList};
@@ -270,6 +271,7 @@ impl CookApp {
         app.add_plugins(SeamlessRenderPlugin);
         add_cue_assets(&mut app, &CueNotifyLoader::default().tags);
         app.add_plugins(AbilityAssetsPlugin);
+        app.register_type::<Sprite>().register_type::<Anchor>();
         #[cfg(feature = "audio")]
         audio::add_to(&mut app);
         for setup in &self.setup {

@@ -14,6 +14,7 @@
 //!             bounds: ((-9.0, 0.0, -9.0), (9.0, 3.0, 9.0)), // (min, max) in its own space; default: around its meshes
 //!             always_loaded: false,         // true: there from the start, wherever the sources are
 //!             seek_free: false,             // true: its package has copies of all that it needs, and is read from one file
+//!             data: "(name: \"Old harbour\")", // in the manifest, for the game's own code; default: none
 //!             max_variants: 3,              // of each set of dialogue variants; default: all
 //!             dialogue: [(sets: "guard/*", max_variants: 1)],
 //!         ),

@@ -54,6 +54,8 @@ pub(crate) struct PlannedLevel {
     pub on_request: bool,
     pub seek_free: bool,
     pub dialogue: DialogueLimits,
+    /// For the game's own code.
+    pub data: Option<String>,
     /// Why it is cooked, if it is no level of the world: it is not placed, and not in the manifest.
     pub asked: Option<Asked>,
 }
@@ -297,6 +299,7 @@ impl Checker<'_> {
             on_request: level.on_request,
             seek_free: level.seek_free,
             dialogue,
+            data: level.data,
             asked: None,
         };
         Some((level, path))

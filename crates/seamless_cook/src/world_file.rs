@@ -85,6 +85,10 @@ pub struct LevelSource {
     /// demand (`BulkUse::OnDemand`) are not copied.
     #[serde(default)]
     pub seek_free: bool,
+    /// What the game's own code is to know of it, before it is loaded too: the name of the place, its weather. It is in the manifest as it is
+    /// ([`LevelEntry::data`](seamless_level::LevelEntry::data)), and hooks of the game get it.
+    #[serde(default)]
+    pub data: Option<String>,
 }
 
 /// Another placement of a level of a [`WorldFile`]: a house that stands in ten places, cooked once.
@@ -136,7 +140,7 @@ pub struct VolumeSource {
     /// Its shape, in world space.
     pub shape: VolumeShape,
     /// How far outside, in metres, a streaming source must be before the levels leave. Default: a tenth of its size, ten metres
-    /// where that is not known: for a convex shape, or a box without an end along each axis.
+    /// where that is not known: for a convex shape, or a box that has two ends along no axis.
     #[serde(default)]
     pub unload_margin: Option<f32>,
     /// The levels that it asks for, by name.

@@ -354,7 +354,7 @@ fn entries(world: &World, done: &[Done]) -> Vec<Entry> {
                 entities: unit.entities,
                 bytes: done.written.stamp.bytes,
                 bounds: world.bounds.get(place).copied().flatten(),
-                data: None,
+                data: level.data.clone(),
             };
             Some(Entry {
                 place,

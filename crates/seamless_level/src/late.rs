@@ -13,15 +13,12 @@ use bevy_ecs::{
     resource::Resource,
     system::{Local, Query, Res, ResMut},
 };
-use bevy_math::{BVec3, Vec3};
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use seamless_asset::StreamingClock;
 
 use crate::{
     diagnostics::{BEGUN_LATE, LATE},
-    manifest::LevelEntry,
     target::LevelTarget,
-    volume::VolumeShape,
     world::{EvenHidden, Level, LevelSelection, LevelTable, Now},
 };
 
@@ -41,7 +38,8 @@ pub struct LevelLate {
     pub has_come: bool,
 }
 
-/// The levels that are late: somebody is within their bounds, and they are to be visible and still on their way. Players see a hole there.
+/// The levels that are late: somebody is within their bounds, along the axes that [count](crate::LevelSettings::arrival_axes), and they are to be visible and still on
+/// their way. Players see a hole there.
 ///
 /// Somebody is a [`StreamingSource`](crate::StreamingSource) that asks for levels to be [visible](crate::StreamingSource::target) on this machine: on a
 /// client, no [player of another one](crate::StreamingSource::remote).
@@ -58,25 +56,12 @@ pub struct LevelLate {
 ///     if longest > 0.5 { /* close a door, slow the car down */ }
 /// }
 /// ```
-#[derive(Resource, Reflect, Clone, Debug, PartialEq)]
+#[derive(Resource, Reflect, Clone, Debug, Default, PartialEq)]
 #[reflect(Resource, Default, Clone, PartialEq)]
 pub struct LateLevels {
-    /// The axes along which somebody has to be within a level's bounds. Default: all but `y`, so that who is above them, or below, is in it, too. In a
-    /// world of sprites that is for `z`. Without any axis, nobody is in any level. The same holds for who is about to [arrive](seamless_asset::StreamingUrgency).
-    pub axes: BVec3,
     #[reflect(ignore)]
     late: BTreeMap<(Entity, u32), LateLevel>,
     begun: u64,
-}
-
-impl Default for LateLevels {
-    fn default() -> Self {
-        Self {
-            axes: BVec3::new(true, false, true),
-            late: BTreeMap::new(),
-            begun: 0,
-        }
-    }
 }
 
 /// A level that is late just now.
@@ -145,12 +130,6 @@ impl LateLevels {
     }
 }
 
-/// Whether a source at that point is in the level.
-fn is_in(entry: &LevelEntry, point: Vec3, axes: BVec3) -> bool {
-    let bounds = entry.bounds.map(|(min, max)| (min.into(), max.into()));
-    bounds.is_some_and(|bounds| VolumeShape::box_along(axes, bounds).contains(point))
-}
-
 /// Whether the level is still to come into sight.
 fn is_missing(level: &Level) -> bool {
     level.target() == LevelTarget::Visible && !level.is_visible()
@@ -171,7 +150,7 @@ pub(crate) fn find_late(
     for (world, table, selection) in &worlds {
         for (index, level) in table.coming().filter(|(_, level)| is_missing(level)) {
             let mut viewers = selection.selector.viewers();
-            if viewers.any(|viewer| is_in(level.entry(), viewer.position, late.axes)) {
+            if viewers.any(|viewer| selection.selector.is_at(index, viewer.position)) {
                 found.push((world, index, level.name().to_owned()));
             }
         }

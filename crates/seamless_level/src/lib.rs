@@ -49,7 +49,7 @@
 //! | [`SoftEntity`], [`SoftLink`], [`LinkedEntity`], [`SoftEntities`] | an entity of a level by name, from another level or from game code |
 //! | [`LevelRevealed`], [`LevelLeft`], [`LevelFailed`], [`WorldFailed`] | what happened, as messages and as entity events |
 //! | [`LevelProxy`] | on an entity that is seen while a level is not: its HLOD, or imposter |
-//! | [`LateLevels`], [`LevelLate`], [`LevelTimes`] | levels that are not there although somebody is; what a level waited for on its way |
+//! | [`LateLevels`], [`LevelLate`], [`LevelWaits`] | levels that are not there although somebody is; what a level waited for on its way |
 //! | [`select`] | the decision itself, pure |
 //! | [`LevelSettings`], [`RetryPolicy`] | caps; when what failed is tried again |
 //! | `overlay::SeamlessOverlayPlugin`, with the feature `overlay` | all of it, drawn over the picture |
@@ -199,6 +199,6 @@ pub use volume::{
     DEFAULT_PRIORITY, DEFAULT_UNLOAD_DELAY, StreamingVolume, VolumeError, VolumeFault, VolumeMode, VolumeShape,
 };
 pub use world::{
-    DistanceStreaming, Level, LevelState, LevelTable, LevelTimes, LevelVolumes, SeamlessWorld, VolumeOf, WorldError,
+    DistanceStreaming, Level, LevelState, LevelTable, LevelVolumes, LevelWaits, SeamlessWorld, VolumeOf, WorldError,
     WorldFailure,
 };

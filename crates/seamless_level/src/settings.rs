@@ -1,9 +1,13 @@
 //! The caps of this crate, and how it tries again. See [`LevelSettings`].
 
 use bevy_ecs::{reflect::ReflectResource, resource::Resource};
+use bevy_math::BVec3;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 use crate::retry::RetryPolicy;
+
+/// The usual [`LevelSettings::arrival_axes`].
+pub(crate) const ARRIVAL_AXES: BVec3 = BVec3::new(true, false, true);
 
 /// Caps on levels, and what becomes of those that fail; change them at any time, they are read every frame.
 #[derive(Resource, Reflect, Copy, Clone, Debug, PartialEq)]
@@ -30,6 +34,11 @@ pub struct LevelSettings {
     pub follow_remote: bool,
     /// When levels that failed are tried again, and manifests of worlds that could not be read.
     pub retry: RetryPolicy,
+    /// The axes along which somebody has to be within a level's bounds to be in it: for what is [late](crate::LateLevels), for who is about to
+    /// [arrive](seamless_asset::StreamingUrgency), and for [`LevelStates::at`](crate::LevelStates::at). Default: all but `y`, so that who is above a level, or below, is in it,
+    /// too. In a world of sprites that is for `z`. A world with [`DistanceStreaming::axes`](crate::DistanceStreaming::axes) that leave any out goes by those instead. Without any axis,
+    /// nobody is in any level.
+    pub arrival_axes: BVec3,
     /// How many levels may be [added](crate::Levels::add_instance) to worlds at run time, at a time. Default 65 536.
     pub max_instances: usize,
 }
@@ -42,6 +51,7 @@ impl Default for LevelSettings {
             max_requests: 1 << 16,
             follow_remote: false,
             retry: RetryPolicy::default(),
+            arrival_axes: ARRIVAL_AXES,
             max_instances: 1 << 16,
         }
     }

@@ -87,12 +87,13 @@ pub(crate) fn start_over(gate: ResMut<GpuGate>) {
     gate.lock().assets.values_mut().for_each(|(ready, _)| *ready = false);
 }
 
-/// In the render world, after everything was prepared: notes which watched assets are there.
+/// In the render world, after everything was prepared: notes which watched assets are there. In an app without Bevy's `PbrPlugin`, as one of sprites alone, nobody prepares
+/// materials, and nothing waits for them.
 pub(crate) fn note_prepared(
     gate: ResMut<GpuGate>,
     images: Res<RenderAssets<GpuImage>>,
     meshes: Res<RenderAssets<RenderMesh>>,
-    materials: Res<ErasedRenderAssets<PreparedMaterial>>,
+    materials: Option<Res<ErasedRenderAssets<PreparedMaterial>>>,
 ) {
     for (id, (ready, _)) in &mut gate.lock().assets {
         if *ready {
@@ -103,7 +104,7 @@ pub(crate) fn note_prepared(
         } else if let Ok(id) = id.try_typed::<Image>() {
             images.get(id).is_some()
         } else {
-            materials.get(*id).is_some()
+            materials.as_ref().is_none_or(|materials| materials.get(*id).is_some())
         };
     }
 }

@@ -18,7 +18,7 @@ use bevy_render::{
     sync_world::{MainEntity, RenderEntity, SyncToRenderWorld},
 };
 use bevy_transform::components::GlobalTransform;
-use seamless_asset::{LevelHider, LevelHiders};
+use seamless_asset::{LevelHider, SeamlessAssetApp};
 
 /// Takes hidden entities out of the picture, in the frame in which they are hidden.
 ///
@@ -171,8 +171,7 @@ pub(crate) fn add_hider(app: &mut App) {
     }
     let world = app.world_mut();
     let materials = core::mem::take(&mut world.get_resource_or_init::<StreamedMaterials>().0);
-    let mut hiders = world.get_resource_or_init::<LevelHiders>();
-    hiders.0.push(Box::new(RenderHider { materials }));
+    app.add_level_hider(RenderHider { materials });
 }
 
 /// What only the GPU culls is drawn until the render world is told that it is gone.

@@ -6,7 +6,7 @@ use bevy::{ecs::system::RunSystemOnce, prelude::*};
 use bevy_seamless::{level::MANIFEST_FORMAT, prelude::*};
 use seamless_tests::{
     app::run_until,
-    cooked::{STREAM_LIMIT, level_of, state, streaming_app},
+    cooked::{Ask, STREAM_LIMIT, ask, level_of, state, streaming_app},
     handmade::{References, add_asset, add_level, new_ids, new_package},
 };
 
@@ -14,6 +14,7 @@ const SMALL: usize = 9;
 const HERE: Vec3 = Vec3::ZERO;
 const LARGE: Vec3 = Vec3::new(50.0, 0.0, 0.0);
 const OTHER: Vec3 = Vec3::new(5000.0, 0.0, 0.0);
+const BOTH: Vec3 = Vec3::new(0.0, 0.0, 9000.0);
 
 /// A package with a level of so many entities.
 fn write_level(app: &App, dir: &Path, name: &str, count: usize) {
@@ -61,6 +62,10 @@ fn manifest() -> WorldManifest {
         volumes: small()
             .map(|name| volume(name, HERE, 100.0))
             .chain(far.map(|(name, at)| volume(name.to_owned(), at, 10.0)))
+            .chain([VolumeEntry {
+                levels: vec!["large".to_owned(), "other".to_owned()],
+                ..volume("both".to_owned(), BOTH, 10.0)
+            }])
             .collect(),
         ..WorldManifest::default()
     }
@@ -182,6 +187,42 @@ fn the_least_urgent_levels_go_for_the_most_urgent_one() {
     // When it is not wanted any more, they come back.
     stage.go(HERE);
     stage.until(|ecs, world| small(ecs, world) == SMALL && is_large_gone(ecs, world));
+}
+
+/// Two that are as urgent as each other, and have no room beside each other, whatever their files say: the one that is there stays, and nobody waits for ever.
+#[test]
+fn who_is_no_more_urgent_than_what_is_there_is_left_out() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut stage = Stage::new(dir.path());
+    let are_there = |ecs: &World, world, expected: [bool; 2]| {
+        ["large", "other"].map(|name| state(ecs, world, name) == LevelState::Visible) == expected
+    };
+    stage.go(BOTH);
+    stage.until(|ecs, world| are_there(ecs, world, [true, true]));
+    stage.frames(30);
+    let all = stage.used();
+    ask(&mut stage.app, "large", Ask::Unload);
+    stage.until(is_large_gone);
+    stage.frames(30);
+    let without = stage.used();
+    stage.set_ceiling(all - (all - without) / 3);
+    ask(&mut stage.app, "large", Ask::Release);
+    stage.frames(2);
+    let is_settled = |status: StreamingStatus| status.is_everything_there();
+    stage.until(|ecs, world| level_of(ecs, world, "large").state() != LevelState::Unloaded);
+    let start = std::time::Instant::now();
+    while !stage
+        .app
+        .world_mut()
+        .run_system_once(is_settled)
+        .expect("the system runs")
+    {
+        assert!(start.elapsed() < STREAM_LIMIT, "somebody waits for ever");
+        stage.app.update();
+    }
+    assert!(are_there(stage.app.world(), stage.world, [false, true]));
+    stage.set_ceiling(2 * all);
+    stage.until(|ecs, world| are_there(ecs, world, [true, true]));
 }
 
 /// Memory is tight, so what is only to be loaded is held back, and nobody goes for it.

@@ -57,7 +57,7 @@ fn what_nobody_may_be_without_is_there_in_the_same_frame() {
     jump(&mut app, source, HALL);
     assert_eq!(state(app.world(), world, "hall"), LevelState::Visible);
     assert_eq!(blocking_loads(&app), 1);
-    let times = level_of(app.world(), world, "hall").load_times();
+    let times = level_of(app.world(), world, "hall").waited();
     assert!(times.blocking > Duration::ZERO, "{times:?}");
     assert_eq!(
         times.reading + times.decoding,
@@ -301,11 +301,11 @@ fn what_a_level_waited_for_is_told() {
     assert!(run_until(&mut app, STREAM_LIMIT, |ecs| {
         state(ecs, world, "hall") == LevelState::Visible
     }));
-    let waited = LevelTimes {
+    let waited = LevelWaits {
         waiting: second,
-        ..LevelTimes::default()
+        ..LevelWaits::default()
     };
-    assert_eq!(level_of(app.world(), world, "hall").load_times(), waited);
+    assert_eq!(level_of(app.world(), world, "hall").waited(), waited);
 }
 
 fn retry_for_long(app: &mut App) {

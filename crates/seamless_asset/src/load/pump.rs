@@ -93,8 +93,10 @@ pub(crate) struct Pipeline {
     sizes: Sizes,
     held_memory: HeldMemory,
     pressure: MemoryPressure,
-    /// Bytes that have to go so that the next load may start.
+    /// Bytes that have to go so that the next load may start, …
     short: u64,
+    /// … and of which level that is.
+    short_for: Option<InstanceId>,
     /// What was in memory when that was found.
     short_at: u64,
     /// Loads that are not to be shown yet, and wait until memory is calm.
@@ -142,6 +144,7 @@ impl Pipeline {
             held_memory: HeldMemory::default(),
             pressure: MemoryPressure::default(),
             short: 0,
+            short_for: None,
             short_at: 0,
             held: 0,
             room: Room::default(),

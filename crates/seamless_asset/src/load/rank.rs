@@ -67,11 +67,22 @@ pub(super) struct Arrivals {
     frames: VecDeque<(u64, Duration)>,
     now: Duration,
     aging: Duration,
+    /// When it was last told what time it is, and for how long that had stood still by then.
+    told: Duration,
+    stood: Duration,
 }
 
 impl Arrivals {
+    /// Until `now` nobody has waited, since it was last told what time it is.
+    pub fn stand_still(&mut self, now: Duration) {
+        self.stood += now.saturating_sub(self.told);
+        self.told = now;
+    }
+
     /// All requests with numbers below `next` have come by `now`. What `aging` is from now on.
     pub fn note(&mut self, next: u64, now: Duration, aging: Duration) {
+        self.told = now;
+        let now = now.saturating_sub(self.stood);
         (self.now, self.aging) = (now, aging);
         let together = aging.max(LEAST_AGING) / TOGETHER;
         match self.frames.back_mut() {
@@ -105,7 +116,7 @@ impl Arrivals {
         self.aging
     }
 
-    /// The time of the last frame in which requests were taken.
+    /// The time of the last frame in which requests were taken, less that which [stood still](Self::stand_still).
     pub fn now(&self) -> Duration {
         self.now
     }
@@ -216,6 +227,24 @@ mod tests {
             }
         }
         served.into_iter().flatten().collect()
+    }
+
+    /// A cut scene in which nothing may begin: who was asked for before has waited for nobody.
+    #[test]
+    fn while_time_stands_still_nobody_waits() {
+        let mut arrivals = Arrivals::default();
+        arrivals.note(1, SECOND, SECOND);
+        for frame in 2..=60 {
+            arrivals.stand_still(SECOND * frame);
+            arrivals.note(1, SECOND * frame, SECOND);
+        }
+        arrivals.note(2, SECOND * 62, SECOND);
+        assert_eq!(arrivals.now(), SECOND * 3, "one second before, and two after");
+        assert_eq!((arrivals.came(0), arrivals.came(1)), (SECOND, SECOND * 3));
+        assert!(
+            arrivals.rank(1, 8.0) > arrivals.rank(0, 1.0),
+            "three times as urgent is more than two seconds"
+        );
     }
 
     proptest! {

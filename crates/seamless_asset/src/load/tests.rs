@@ -34,6 +34,7 @@ mod sliced;
 mod spans;
 mod stall;
 mod startup;
+mod suspended;
 mod targets;
 mod transient;
 mod upload;

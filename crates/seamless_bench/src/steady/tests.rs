@@ -1,7 +1,7 @@
 use core::time::Duration;
 use std::borrow::Cow;
 
-use bevy_app::Last;
+use bevy_app::{Last, PostUpdate};
 use seamless_asset::{OVERRUNS_KEPT, StreamingSettings};
 
 use super::*;
@@ -28,12 +28,26 @@ fn frames_over_their_budget_with_nothing_to_do_allocate_nothing() {
     assert!(last.kind.is_none() && matches!(last.what, Cow::Borrowed(_)), "{last:?}");
 }
 
-/// The measure itself: it sees a system that allocates.
+/// The measure itself: it sees systems that allocate, and those of ours that run beside Bevy's.
 #[test]
 fn the_measure_sees_an_allocation() {
-    let mut app = app(false);
+    fn allocate() {
+        drop(core::hint::black_box(vec![1_u8; 10]));
+    }
+    let mut app = app(true);
     assert_eq!(frame(&mut app), 0.0);
-    app.add_systems(Last, || drop(core::hint::black_box(vec![1_u8; 10])));
+    let names = |app: &mut App| {
+        app.world_mut().schedule_scope(PostUpdate, |_, schedule| {
+            let systems = schedule.systems().expect("it has run");
+            systems.map(|(_, system)| system.name().to_string()).collect::<Vec<_>>()
+        })
+    };
+    let ours = names(&mut app);
+    assert!(
+        ours.len() >= 2 && ours.iter().all(|name| name.contains(OURS)),
+        "{ours:?}"
+    );
+    app.add_systems(Last, allocate).add_systems(PostUpdate, allocate);
     frame(&mut app);
-    assert_eq!(frame(&mut app), 1.0);
+    assert_eq!(frame(&mut app), 2.0);
 }

@@ -141,6 +141,7 @@ fn unplannable(path: &str, asked: Asked) -> PlannedLevel {
         on_request: false,
         seek_free: false,
         dialogue: Default::default(),
+        data: None,
         asked: Some(asked),
     }
 }

@@ -29,35 +29,46 @@ pub(crate) struct LevelPlace {
 }
 
 impl LevelPlace {
-    fn holds(&self, point: Vec3) -> bool {
-        let mut regions = self.regions.iter();
-        regions.any(|(min, max)| min.cmple(point).all() && point.cmple(*max).all())
-    }
-
     /// Whether it is always there, and can keep what others need.
     fn is_persistent(&self) -> bool {
         self.is_always_loaded && !self.is_seek_free
     }
 
-    fn middles(&self) -> impl Iterator<Item = Vec3> {
-        self.regions.iter().map(middle)
-    }
-
     /// Whether one is there in the middle of where the other is: volumes that only touch are hardly ever there together.
     fn meets(&self, other: &Self) -> bool {
-        self.middles().any(|middle| other.holds(middle)) || other.middles().any(|middle| self.holds(middle))
+        self.has_middle_in(other) || other.has_middle_in(self)
+    }
+
+    /// Whether the other is there in the middle of where this one is.
+    fn has_middle_in(&self, other: &Self) -> bool {
+        let mut pairs = self
+            .regions
+            .iter()
+            .flat_map(|own| other.regions.iter().map(move |other| (own, other)));
+        pairs.any(|(own, (min, max))| {
+            let middle = middle(own, &(*min, *max));
+            min.cmple(middle).all() && middle.cmple(*max).all()
+        })
     }
 }
 
-/// The middle of a box; of one without end, what end it has.
-fn middle((min, max): &(Vec3, Vec3)) -> Vec3 {
-    let on_axis = |min: f32, max: f32| match (min.is_finite(), max.is_finite()) {
-        (true, true) => min * 0.5 + max * 0.5,
-        (true, false) => min,
-        (false, true) => max,
-        (false, false) => 0.0,
+/// The middle of a box. Where it has no end, all of it is as good, so what is nearest to the middle of the other.
+fn middle((min, max): &(Vec3, Vec3), other: &(Vec3, Vec3)) -> Vec3 {
+    let between = |min: f32, max: f32| match (min.is_finite(), max.is_finite()) {
+        (true, true) => Ok(min * 0.5 + max * 0.5),
+        (true, false) => Err(min),
+        (false, true) => Err(max),
+        (false, false) => Err(0.0),
     };
-    Vec3::new(on_axis(min.x, max.x), on_axis(min.y, max.y), on_axis(min.z, max.z))
+    let on_axis = |axis: usize| match between(min[axis], max[axis]) {
+        Ok(middle) => middle,
+        Err(_) => {
+            let (Ok(point) | Err(point)) = between(other.0[axis], other.1[axis]);
+            // What holds nothing has no order either.
+            point.min(max[axis]).max(min[axis])
+        }
+    };
+    Vec3::from_array(core::array::from_fn(on_axis))
 }
 
 fn instances_of<'p>(plan: &'p WorldPlan, level: &PlannedLevel) -> impl Iterator<Item = &'p PlannedInstance> {
@@ -165,8 +176,7 @@ impl Together {
             .collect();
         let step = places.len().div_ceil(SAMPLES).max(1);
         let is_there = |(index, place): &(usize, &LevelPlace)| {
-            let mut middles = place.middles();
-            users.contains(index) || middles.any(|middle| of_users.iter().any(|user| user.holds(middle)))
+            users.contains(index) || of_users.iter().any(|user| place.has_middle_in(user))
         };
         let count = places.iter().step_by(step).count() as u64;
         let there = places.iter().step_by(step).filter(|place| is_there(place)).count() as u64;

@@ -99,6 +99,7 @@ pub(crate) fn planned(path: &str, asked: Asked) -> Result<PlannedLevel, String> 
         on_request: false,
         seek_free: false,
         dialogue: DialogueLimits::default(),
+        data: None,
         asked: Some(asked),
     })
 }

@@ -154,7 +154,7 @@ fn a_hundred_houses_are_built_of_one_package() {
 }
 
 /// A house of one triangle, which stands in three places.
-const HOUSES: &str = r#"(levels: [(name: "house", source: "scenes/b.gltf", translation: (100.0, 0.0, 0.0))], instances: [
+const HOUSES: &str = r#"(levels: [(name: "house", source: "scenes/b.gltf", translation: (100.0, 0.0, 0.0), data: "(name: \"old\")")], instances: [
     (of: "house", name: "house_1", translation: (0.0, 10.0, 0.0), scale: (2.0, 2.0, 2.0), data: "(owner: \"mayor\")"),
     (of: "house", name: "house_2", always_loaded: true),
 ])"#;
@@ -177,7 +177,12 @@ fn instances_of_the_world_file_are_levels_of_one_package() {
         (first.name.as_str(), first.data.as_deref()),
         ("house_1", Some(r#"(owner: "mayor")"#))
     );
-    assert_eq!((second.always_loaded, second.data), (true, None));
+    assert_eq!(
+        (second.always_loaded, second.data),
+        (true, None),
+        "what a level has is its own"
+    );
+    assert_eq!(house.data.as_deref(), Some(r#"(name: "old")"#));
     // The triangle reaches from the origin to (1, 2, 0).
     assert_eq!(house.bounds, Some(([100.0, 0.0, 0.0], [101.0, 2.0, 0.0])));
     assert_eq!(first.bounds, Some(([0.0, 10.0, 0.0], [2.0, 14.0, 0.0])));
@@ -191,12 +196,17 @@ fn instances_of_the_world_file_are_levels_of_one_package() {
     assert!(manifest.volumes[1].shape.contains(Vec3::new(1.0, 12.0, 0.0)));
     let faults = crate::verify(&fixture.out(), None).unwrap().faults;
     assert!(faults.is_empty(), "{faults:?}");
-    let files = files(&fixture.out());
+    let listed = files(&fixture.out());
     assert_eq!(
-        files.iter().filter(|file| file.contains("house")).count(),
+        listed.iter().filter(|file| file.contains("house")).count(),
         1,
-        "{files:?}"
+        "{listed:?}"
     );
+    // Nothing else changes with it.
+    fixture.cook(&HOUSES.replace("old", "new")).unwrap();
+    let data = self::manifest(&fixture).levels[0].data.clone();
+    assert_eq!(data.as_deref(), Some(r#"(name: "new")"#));
+    assert_eq!(files(&fixture.out()), listed);
 }
 
 /// The volumes of a world whose house comes only when it is asked for, or is placed; and which levels no volume loads.

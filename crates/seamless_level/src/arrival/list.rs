@@ -9,7 +9,7 @@ use bevy_ecs::{
 use bevy_log::warn;
 use seamless_asset::StreamingClock;
 
-use super::{Arrival, ArrivalPoint, Promise, StreamingStatus};
+use super::{Arrival, ArrivalPoint, LOOKED_AT, Promise, StreamingStatus};
 use crate::select::SourceInput;
 
 /// All arrivals that somebody holds, or held at the last selection.
@@ -17,6 +17,8 @@ use crate::select::SourceInput;
 pub(crate) struct Arrivals {
     all: Vec<Entry>,
     next: u64,
+    /// The place among them of the one that is looked at next.
+    next_looked: usize,
     /// Whether Bevy propagates transforms, so that it is known in a frame where its end will find everything. Here, and in no resource of its own.
     pub are_places_known: bool,
 }
@@ -62,6 +64,18 @@ impl Arrivals {
         });
     }
 
+    /// Looks at those who wait: at so many in a frame at most, in turn.
+    fn look(&mut self, mut look: impl FnMut(u64, Option<Entity>, &mut Promise)) {
+        let first = self.next_looked.min(self.all.len());
+        let (before, from) = self.all.split_at_mut(first);
+        let places = (first..).zip(from).chain((0..).zip(before));
+        let waiting = places.filter(|(_, entry)| entry.was_held && !entry.promise.is_over());
+        for (place, entry) in waiting.take(LOOKED_AT) {
+            look(entry.key, entry.point.world, &mut entry.promise);
+            self.next_looked = place + 1;
+        }
+    }
+
     /// All that are looked at, whichever world they ask.
     pub fn all(&self) -> impl Iterator<Item = SourceInput> {
         self.all.iter().map(|entry| entry.point.input(entry.key))
@@ -81,14 +95,5 @@ impl Arrivals {
 pub(crate) fn report_arrivals(mut arrivals: ResMut<Arrivals>, status: StreamingStatus, clock: Res<StreamingClock>) {
     let _time = clock.measure("arrivals");
     let arrivals = arrivals.bypass_change_detection();
-    let waiting = arrivals
-        .all
-        .iter_mut()
-        .filter(|entry| entry.was_held && !entry.promise.is_over());
-    waiting.for_each(|entry| {
-        let (key, meant) = (entry.key, entry.point.world);
-        entry
-            .promise
-            .look(meant, &status, || Some(status.progress_of(key, meant)));
-    });
+    arrivals.look(|key, meant, promise| promise.look(meant, &status, || Some(status.progress_of(key, meant))));
 }

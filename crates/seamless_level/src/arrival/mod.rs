@@ -9,7 +9,7 @@ mod tests;
 
 pub(crate) use list::{Arrivals, report_arrivals};
 pub use outcome::StreamingResult;
-pub(crate) use outcome::{Outcome, Promise};
+pub(crate) use outcome::{LOOKED_AT, Outcome, Promise};
 pub use status::{StreamingProgress, StreamingStatus};
 
 use core::{

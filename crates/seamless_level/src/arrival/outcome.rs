@@ -40,6 +40,9 @@ pub(crate) struct Outcome {
     done: Receiver<Infallible>,
 }
 
+/// So many of one kind are looked at in a frame: there may be tens of thousands, that take their time.
+pub(crate) const LOOKED_AT: usize = 256;
+
 /// States of an outcome.
 const WAITING: u8 = 0;
 const COMPLETE: u8 = 1;

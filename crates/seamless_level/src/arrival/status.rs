@@ -153,6 +153,33 @@ impl StreamingStatus<'_, '_> {
         progress
     }
 
+    /// The levels that a source asks for where it is, and those that are always loaded, each with its [`SeamlessWorld`] entity: what is shown in one half of a split
+    /// screen, what a client of a server should have. None for what is no source, or none that asks for anything; as of the last selection.
+    ///
+    /// ```
+    /// # use bevy_ecs::prelude::*;
+    /// # use seamless_level::{StreamingSource, StreamingStatus};
+    /// fn tell(players: Query<Entity, With<StreamingSource>>, status: StreamingStatus) {
+    ///     for player in &players {
+    ///         let missing = status.levels_of(player).filter(|(_, level)| !level.is_visible());
+    ///         let names: Vec<_> = missing.map(|(_, level)| level.name()).collect();
+    ///         println!("{player} waits for {names:?}");
+    ///     }
+    /// }
+    /// ```
+    pub fn levels_of(&self, source: Entity) -> impl Iterator<Item = (Entity, &Level)> {
+        let meant = self.sources.get(source).ok().and_then(|(_, source, ..)| source.world);
+        let worlds = self.worlds.iter().filter(move |(world, ..)| is_meant(meant, *world));
+        worlds.flat_map(move |(world, parts, _)| {
+            let asked =
+                parts.and_then(|(table, selection)| Some((table, selection.selector.asked_by(source.to_bits())?.0)));
+            let levels = asked
+                .into_iter()
+                .flat_map(|(table, levels)| levels.into_iter().filter_map(|level| table.at(level)));
+            levels.map(move |level| (world, level))
+        })
+    }
+
     /// Whether the selections of all worlds that are meant know a source. One that has changed its world may be known to the one that it has left.
     fn is_known(&self, key: u64, meant: Option<Entity>) -> bool {
         self.selections(meant)
@@ -271,7 +298,8 @@ impl StreamingStatus<'_, '_> {
 fn standing_of(kind: RequestKind, slot: &Level, standing: Standing) -> Standing {
     match kind {
         RequestKind::Ban if slot.instance().is_none() => Standing::There,
-        RequestKind::Ban => Standing::Coming,
+        RequestKind::Hide if !slot.is_visible() => Standing::There,
+        RequestKind::Ban | RequestKind::Hide => Standing::Coming,
         RequestKind::Load if slot.is_all_loaded() => Standing::There,
         RequestKind::Load | RequestKind::Show | RequestKind::ShowIfLoaded => match standing {
             // Somebody keeps it away.

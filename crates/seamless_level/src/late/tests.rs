@@ -1,22 +1,15 @@
 use bevy_app::App;
 use bevy_ecs::message::Messages;
+use bevy_math::{BVec3, Vec3};
 use bevy_transform::components::GlobalTransform;
 
 use super::*;
 use crate::{
-    LevelSettings, StreamingSource, WorldManifest,
+    LevelSettings, StreamingSource,
     random::Random,
-    world::tests::{Stage, level_app, manifest},
+    settings::ARRIVAL_AXES,
+    world::tests::{Stage, level_app, with_bounds},
 };
-
-/// The world of the other tests, with a box below each ball: 10 wide, up to 5 high.
-fn with_bounds() -> WorldManifest {
-    let mut manifest = manifest();
-    for (level, x) in manifest.levels.iter_mut().zip([0.0, -50.0, 50.0]) {
-        level.bounds = Some(([x - 5.0, 0.0, -5.0], [x + 5.0, 5.0, 5.0]));
-    }
-    manifest
-}
 
 fn stage() -> Stage {
     let mut stage = Stage::of(level_app(crate::SeamlessLevelPlugin::default()), with_bounds());
@@ -81,12 +74,12 @@ fn who_comes_in_time_or_is_not_wanted_is_not_late() {
     put(&mut stage, WEST + Vec3::Y * 8.0);
     stage.frames(1);
     assert_eq!(late(&stage), ["west"]);
-    stage.app.world_mut().resource_mut::<LateLevels>().axes = BVec3::TRUE;
+    stage.app.world_mut().resource_mut::<LevelSettings>().arrival_axes = BVec3::TRUE;
     stage.frames(1);
     assert_eq!(late(&stage), [""; 0]);
     let told = messages(&mut stage.app);
     assert!(matches!(&told[..], [LevelLate { has_come: false, .. }]), "{told:?}");
-    stage.app.world_mut().resource_mut::<LateLevels>().axes = LateLevels::default().axes;
+    stage.app.world_mut().resource_mut::<LevelSettings>().arrival_axes = ARRIVAL_AXES;
     stage.frames(1);
     stage.ask(|levels| levels.unload("west")).unwrap();
     stage.frames(2);

@@ -84,7 +84,7 @@ pub struct LevelEntry {
     pub bytes: u64,
     /// The world-space box (min, max) around what it renders, or that its author states, after placement, when known.
     pub bounds: Option<([f32; 3], [f32; 3])>,
-    /// What makes an instance differ from others of its package, for the game's own code.
+    /// What the game's own code is to know of it, before it is loaded too: of an instance, what makes it differ from others of its package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
 }

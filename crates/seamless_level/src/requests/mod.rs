@@ -388,6 +388,6 @@ fn urgency(said: Option<f32>, kind: RequestKind, other: f32) -> f32 {
 fn usual_priority(kind: RequestKind, other: f32) -> f32 {
     match kind {
         RequestKind::Load => PRELOAD_PRIORITY,
-        RequestKind::Show | RequestKind::ShowIfLoaded | RequestKind::Ban => other,
+        RequestKind::Show | RequestKind::ShowIfLoaded | RequestKind::Hide | RequestKind::Ban => other,
     }
 }

@@ -12,7 +12,7 @@ use bevy_ecs::{
 };
 
 use super::{RequestError, RequestKind};
-use crate::arrival::{Outcome, Promise};
+use crate::arrival::{LOOKED_AT, Outcome, Promise};
 
 /// A request of the app; never used again.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,9 +29,6 @@ pub(crate) struct NamedRequest {
     /// The instance of that name that is meant, by what tells it from others of its name; `None` is whatever has the name.
     pub instance: Option<u64>,
 }
-
-/// So many tickets are looked at in a frame: there may be tens of thousands, whose levels take their time.
-const LOOKED_AT: usize = 256;
 
 /// Of so many names it is told that no world has a level of that name.
 const TOLD: usize = 1_024;

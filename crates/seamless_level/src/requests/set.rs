@@ -9,7 +9,7 @@ use crate::target::LevelTarget;
 
 /// What one requester wants of a level.
 ///
-/// Requests are counted, and the highest wins, in whatever order they come and go. Only a ban is no wish but a ceiling.
+/// Requests are counted, and the highest wins, in whatever order they come and go. Only to hide and to ban are no wishes but ceilings.
 #[derive(Reflect, Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[reflect(Default, Clone, PartialEq, Hash)]
 pub enum RequestKind {
@@ -20,12 +20,15 @@ pub enum RequestKind {
     Show,
     /// Show it if somebody else has it loaded; ask for nothing otherwise.
     ShowIfLoaded,
+    /// Keep it out of sight, whoever wants to see it: who does has it loaded meanwhile, to be shown in one frame. In the world already, it is hidden, in apps that
+    /// [opted in](seamless_asset::SeamlessAssetPlugin::sliced_levels) to that.
+    Hide,
     /// Keep it away, whoever wants it.
     Ban,
 }
 
 /// How many kinds there are.
-const KINDS: usize = 4;
+const KINDS: usize = 5;
 
 /// The counts of live requests for each level of a world. Whoever adds a request is the one who removes it.
 #[derive(Clone, Debug, Default)]
@@ -86,14 +89,12 @@ impl RequestSet {
         counts.map_or(0, |counts| counts[kind as usize])
     }
 
-    /// How far a level is to come: nowhere under a ban; else as far as the highest request says. To be shown if loaded
-    /// counts only beside a request that loads.
+    /// How far a level is to come: nowhere under a ban; else as far as the highest request says, and into sight only if nobody hides it. To be shown if
+    /// loaded counts only beside a request that loads.
     #[must_use]
     pub fn target(&self, level: u32) -> LevelTarget {
         let has = |kind| self.count(level, kind) > 0;
-        if has(RequestKind::Ban) {
-            LevelTarget::Unloaded
-        } else if has(RequestKind::Show) {
+        let wanted = if has(RequestKind::Show) {
             LevelTarget::Visible
         } else if !has(RequestKind::Load) {
             LevelTarget::Unloaded
@@ -101,7 +102,15 @@ impl RequestSet {
             LevelTarget::Visible
         } else {
             LevelTarget::Loaded
-        }
+        };
+        let most = if has(RequestKind::Ban) {
+            LevelTarget::Unloaded
+        } else if has(RequestKind::Hide) {
+            LevelTarget::Loaded
+        } else {
+            LevelTarget::Visible
+        };
+        wanted.min(most)
     }
 
     /// The levels whose counts changed since [`clear_dirty`](Self::clear_dirty), each once.

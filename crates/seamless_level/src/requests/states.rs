@@ -5,9 +5,11 @@ use bevy_ecs::{
     system::{Query, SystemParam},
 };
 
+use bevy_math::Vec3;
+
 use crate::{
     target::LevelTarget,
-    world::{EvenHidden, Level, LevelState, LevelTable},
+    world::{EvenHidden, Level, LevelSelection, LevelState, LevelTable},
 };
 
 /// Tells where levels are, by name, and changes nothing: a system parameter, also for run conditions such as [`level_is_visible`].
@@ -22,6 +24,7 @@ use crate::{
 #[derive(SystemParam)]
 pub struct LevelStates<'w, 's> {
     pub(crate) tables: Query<'w, 's, (Entity, &'static LevelTable), EvenHidden>,
+    selections: Query<'w, 's, &'static LevelSelection, EvenHidden>,
 }
 
 impl LevelStates<'_, '_> {
@@ -54,6 +57,37 @@ impl LevelStates<'_, '_> {
     #[must_use]
     pub fn root_of(&self, level: &str) -> Option<Entity> {
         self.get(level)?.root()
+    }
+
+    /// The levels within whose bounds a point is, in world space, each with its [`SeamlessWorld`](crate::SeamlessWorld) entity, whether they are
+    /// [there](Level::is_visible) or not: the room that somebody is in, the ground below. By those [axes](crate::LevelSettings::arrival_axes) by which somebody is late in one; bounds of
+    /// levels may overlap, and one without bounds is nowhere. It looks into few cells of a grid, however many levels there are.
+    ///
+    /// ```
+    /// # use bevy_ecs::prelude::*;
+    /// # use bevy_transform::components::GlobalTransform;
+    /// # use seamless_level::LevelStates;
+    /// #[derive(Component)]
+    /// struct Wanderer;
+    ///
+    /// /// Who leaves the ground that is there goes with it.
+    /// fn stay_behind(wanderers: Query<(Entity, &GlobalTransform), With<Wanderer>>, levels: LevelStates, mut commands: Commands) {
+    ///     for (wanderer, place) in &wanderers {
+    ///         if !levels.at(place.translation()).any(|(_, level)| level.is_visible()) {
+    ///             commands.entity(wanderer).despawn();
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    pub fn at(&self, point: Vec3) -> impl Iterator<Item = (Entity, &Level)> {
+        self.tables.iter().flat_map(move |(world, table)| {
+            let selection = self.selections.get(world);
+            let levels = selection.map_or_else(|_| Vec::new(), |selection| selection.selector.at(point));
+            let levels = levels.into_iter().filter_map(|level| table.at(level));
+            levels
+                .filter(|level| !level.is_removed())
+                .map(move |level| (world, level))
+        })
     }
 
     /// All levels of all worlds, each with its [`SeamlessWorld`](crate::SeamlessWorld) entity; those that were [removed](Level::is_removed) among them,

@@ -230,7 +230,8 @@ pub struct Plan {
     pub rise: Vec<(u32, LevelTarget)>,
     /// The levels that are not to be there any more, or not as far as before; in the order of their indices.
     pub fall: Vec<(u32, LevelTarget)>,
-    /// The new priorities of levels on their way where they changed by more than a tenth; larger is more urgent.
+    /// The new priorities of levels on their way where they changed by more than a tenth, and of those that are there where they are essential now, or are so no
+    /// more; larger is more urgent.
     pub priorities: Vec<(u32, f32)>,
     /// The levels that nobody may be without and that are not there: a source is inside of a volume that is to
     /// [block](VolumeMode::BlockUntilLoaded). Told in each plan for as long as it is so, each level once.

@@ -158,11 +158,11 @@ impl Probe {
         self.looks_at(shape, ANGLE_MARGIN)
     }
 
-    /// Whether any of a shape is in the sector, were that wider by an angle to each side.
+    /// Whether any of a shape is in the sector, were that wider by an angle to each side, as it is seen along the axis of what has no end.
     fn looks_at(&self, shape: &VolumeShape, wider: f32) -> bool {
         let sector = self
             .sector
-            .and_then(|(look, half_angle)| seen_along(look, half_angle + wider, shape.endless()));
+            .and_then(|(look, half_angle)| seen_along(look, half_angle, shape.endless()));
         let Some((look, half_angle)) = sector else {
             return true;
         };
@@ -173,7 +173,7 @@ impl Probe {
             return true;
         }
         let angle = (look.dot(offset) / distance).clamp(-1.0, 1.0).acos();
-        angle - (size / distance).asin() <= half_angle
+        angle - (size / distance).asin() <= half_angle + wider
     }
 }
 
@@ -236,5 +236,54 @@ mod tests {
             }
         }
         assert!(all_around > 50 && less > 50, "{all_around} {less}");
+    }
+
+    /// Against points of boxes without an end: whoever looks at any of them sees the box, and whoever has turned away by more than a little does not.
+    #[test]
+    fn who_turns_away_from_what_has_no_end_sees_it_no_more() {
+        let mut random = Random(0x70_12);
+        let (mut seen, mut lost) = (0, 0);
+        for _ in 0..400 {
+            let along = random.below(3);
+            let axes = BVec3::from_array([0, 1, 2].map(|axis| axis != along));
+            let (min, size) = (random.point(400.0), random.unit() * 20.0);
+            let shape = VolumeShape::box_along(axes, (min, min + size));
+            let (look, half_angle) = (random.point(1.0).normalize_or(Vec3::X), random.unit() * 1.5);
+            let probe = |look| Probe {
+                at: Vec3::ZERO,
+                radius: 1e6,
+                reach: 1.0,
+                sector: Some((look, half_angle)),
+                asks: Asks {
+                    shows: true,
+                    blocks: false,
+                },
+            };
+            let points = (0..200).map(|_| {
+                let far = Vec3::select(axes, Vec3::ZERO, Vec3::splat((random.unit() - 0.5) * 2e4));
+                min + Vec3::splat(random.unit()) * Vec3::select(axes, Vec3::splat(size), Vec3::ZERO) + far
+            });
+            let is_met = |point: Vec3| look.angle_between(point) < half_angle;
+            if points.into_iter().any(is_met) {
+                seen += 1;
+                assert!(
+                    probe(look).looks_at(&shape, 0.0),
+                    "{shape:?} from {look} and {half_angle}"
+                );
+            }
+            // The other way round, as it is seen along the axis.
+            let Some((flat, half)) = seen_along(look, half_angle, !axes) else {
+                continue;
+            };
+            let offset = shape.center_offset(Vec3::ZERO);
+            let away = PI - flat.angle_between(offset);
+            let around = shape.bounding_radius() / offset.length();
+            if around < 1.0 && away > half + ANGLE_MARGIN + around.asin() + 0.01 {
+                lost += 1;
+                let across = Vec3::select(axes, -look, look);
+                assert!(!probe(across).sees(&shape), "{shape:?} from {across} and {half_angle}");
+            }
+        }
+        assert!(seen > 50 && lost > 50, "{seen} {lost}");
     }
 }

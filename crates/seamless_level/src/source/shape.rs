@@ -15,7 +15,9 @@ pub enum SourceShape {
         radius: f32,
     },
     /// Of the volumes that a ball around it touches, it is in those that lie where it looks, in part at least: a spyglass. A convex volume
-    /// counts as lying everywhere.
+    /// counts as lying everywhere, and so does a box without an end along two axes. One without an end along one axis, as a level is by
+    /// [`DistanceStreaming::axes`](crate::DistanceStreaming::axes) on a map, lies where it is seen to be along that axis: all around, for who looks so steeply that some of
+    /// the sector goes along it.
     Sector {
         /// The ball's radius, in world units; less than zero is zero.
         radius: f32,

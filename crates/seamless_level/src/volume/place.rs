@@ -42,6 +42,11 @@ impl VolumeShape {
                 // An infinite number times nothing is none, so axes go by themselves.
                 let scaled = |corner: Vec3| corner * matrix.diagonal() + Vec3::from(affine.translation);
                 let (one, other) = (scaled(*min), scaled(*max));
+                // An end that is too far away for numbers is not the same as none.
+                let is_lost = |from: Vec3, to: Vec3| (from.is_finite_mask() & !to.is_finite_mask()).any();
+                if is_lost(*min, one) || is_lost(*max, other) {
+                    return None;
+                }
                 // One that is none stays none, mirrored or not.
                 let is_mirrored = matrix.diagonal().cmplt(Vec3::ZERO);
                 Self::Box {
@@ -85,13 +90,11 @@ impl StreamingVolume {
             return Ok((self.shape.clone(), self.margin()));
         };
         let shape = self.shape.transformed(place).ok_or(VolumeFault::Transform)?;
-        let scale = match self.shape.extent() {
-            None => 1.0,
-            Some(_) => most_scale(&Mat3::from(place.affine().matrix3)),
-        };
-        let margin = self
-            .unload_margin
-            .unwrap_or_else(|| self.shape.default_unload_margin() * scale);
+        let margin = self.unload_margin.unwrap_or_else(|| {
+            let matrix = Mat3::from(place.affine().matrix3);
+            let along = [matrix.x_axis, matrix.y_axis, matrix.z_axis].map(Vec3::length);
+            self.shape.scaled_margin(along.into(), most_scale(&matrix))
+        });
         shape.validate(margin).map_err(|_| VolumeFault::Transform)?;
         Ok((shape, margin))
     }
@@ -105,18 +108,25 @@ fn is_straight(matrix: &Mat3) -> bool {
 /// By how much lengths grow at most, in whatever direction: where an entity is sheared, that is along none of its axes. It is the largest singular value, by the
 /// trigonometric solution for a symmetric matrix (Smith, *Eigenvalues of a symmetric 3 × 3 matrix*, 1961).
 fn most_scale(matrix: &Mat3) -> f32 {
-    let square = matrix.transpose() * *matrix;
+    // Of what is near one, the squares are numbers too.
+    let elements = matrix.to_cols_array().into_iter();
+    let size = elements.fold(0.0, |size: f32, element| size.max(element.abs()));
+    if size == 0.0 {
+        return 0.0;
+    }
+    let matrix = *matrix / size;
+    let square = matrix.transpose() * matrix;
     let (diagonal, off) = (square.diagonal(), square - Mat3::from_diagonal(square.diagonal()));
     let mean = diagonal.element_sum() / 3.0;
     let columns = [off.x_axis, off.y_axis, off.z_axis];
     let spread = (diagonal - mean).length_squared() + columns.into_iter().map(Vec3::length_squared).sum::<f32>();
     let spread = (spread / 6.0).sqrt();
     if spread == 0.0 {
-        return mean.sqrt();
+        return mean.sqrt() * size;
     }
     let unit = (square - Mat3::from_diagonal(Vec3::splat(mean))) * (1.0 / spread);
     let angle = (unit.determinant() * 0.5).clamp(-1.0, 1.0).acos() / 3.0;
-    (mean + 2.0 * spread * angle.cos()).sqrt()
+    (mean + 2.0 * spread * angle.cos()).sqrt() * size
 }
 
 /// A plane, seen in the world: its points go along, and its normal stays across them.

@@ -70,9 +70,12 @@ pub struct VolumeError {
 #[derive(thiserror::Error, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VolumeFault {
-    /// A coordinate, a radius or a plane is infinite or not a number.
+    /// A radius, a plane, or a coordinate of something round, is infinite or not a number.
     #[error("its {0} is infinite or not a number; give finite numbers")]
     NotFinite(&'static str),
+    /// A coordinate of a box is not a number. It may be infinite.
+    #[error("its box has a coordinate that is not a number; give numbers, and `inf` or `-inf` where it has no end")]
+    NotANumber,
     /// A box ends before it starts.
     #[error("its box has a `min` above its `max`; exchange them")]
     InvertedBox,
@@ -128,7 +131,7 @@ impl VolumeShape {
             return Err(VolumeFault::Margin);
         }
         match self {
-            Self::Box { min, max } if min.is_nan() || max.is_nan() => Err(VolumeFault::NotFinite("box")),
+            Self::Box { min, max } if min.is_nan() || max.is_nan() => Err(VolumeFault::NotANumber),
             Self::Box { min, max } if min.cmpgt(*max).any() => Err(VolumeFault::InvertedBox),
             Self::Box { min, max } if !is_somewhere(*min, *max) => Err(VolumeFault::EndlessBox),
             Self::Sphere { center, radius } if !(center.is_finite() && radius.is_finite()) => {
@@ -265,19 +268,25 @@ impl VolumeShape {
     /// that has two ends along no axis.
     #[must_use]
     pub fn default_unload_margin(&self) -> f32 {
-        self.extent()
+        self.scaled_margin(Vec3::ONE, 1.0)
+    }
+
+    /// The same where lengths along its axes grow by these factors, and all others by no more than `most`.
+    pub(super) fn scaled_margin(&self, along: Vec3, most: f32) -> f32 {
+        self.extent(along, most)
             .map_or(UNSIZED_MARGIN, |extent| (extent * DEFAULT_MARGIN).max(0.0))
     }
 
-    /// Its largest extent along an axis, as far as that is known.
-    pub(super) fn extent(&self) -> Option<f32> {
+    /// Its largest extent along one of its axes, as far as that is known, where they grow as for [`scaled_margin`](Self::scaled_margin).
+    fn extent(&self, along: Vec3, most: f32) -> Option<f32> {
         let extent = match self {
             Self::Box { min, max } => {
-                let extents = (*max - *min).to_array().into_iter();
-                extents.filter(|extent| extent.is_finite()).reduce(f32::max)?
+                let extents = (*max - *min).to_array().into_iter().zip(along.to_array());
+                let ends = extents.filter(|(extent, _)| extent.is_finite());
+                ends.map(|(extent, along)| extent * along).reduce(f32::max)?
             }
-            Self::Sphere { radius, .. } => radius * 2.0,
-            Self::Capsule { a, b, radius } => (*a - *b).abs().max_element() + radius * 2.0,
+            Self::Sphere { radius, .. } => radius * 2.0 * most,
+            Self::Capsule { a, b, radius } => ((*a - *b).abs().max_element() + radius * 2.0) * most,
             Self::Convex { .. } => return None,
         };
         extent.is_finite().then_some(extent)

@@ -116,7 +116,7 @@ fn unusable_shapes_contain_nothing_and_say_why() {
                 min: Vec3::NAN,
                 max: Vec3::ONE,
             },
-            VolumeFault::NotFinite("box"),
+            VolumeFault::NotANumber,
         ),
         (
             VolumeShape::Box {

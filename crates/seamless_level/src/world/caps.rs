@@ -4,7 +4,7 @@ use bevy_ecs::{
     entity::Entity,
     system::{Local, Query, Res, SystemParam},
 };
-use seamless_asset::{LoadState, MemoryPressure, StreamingSettings, StreamingStats};
+use seamless_asset::{InstanceId, LoadState, MemoryPressure, StreamingSettings, StreamingStats};
 
 use super::{
     EvenHidden, LevelSelection, LevelState, LevelTable,
@@ -65,7 +65,7 @@ impl Caps<'_, '_> {
         let told = match self.stats.as_ref().filter(|_| ceiling.is_some()) {
             Some(stats) if stats.memory_short > 0 || !self.squeeze.is_at_rest() => {
                 let seen = shortage(stats, worlds, now);
-                self.squeeze.step(&seen, || list(worlds))
+                self.squeeze.step(&seen, || list(worlds, stats.memory_short_for))
             }
             Some(_) => return,
             None if self.squeeze.is_any_out() => self.squeeze.end(),
@@ -104,15 +104,17 @@ fn shortage(stats: &StreamingStats, worlds: &Worlds, now: f64) -> Shortage {
     seen
 }
 
-/// All levels that are wanted and that may be there, as far as their loads are not held or have not failed.
-fn list(worlds: &Worlds) -> Vec<Listed<(Entity, u32)>> {
+/// All levels that are wanted and that may be there, as far as their loads are not held or have not failed. There is no memory for the load of one of them.
+fn list(worlds: &Worlds, short: Option<InstanceId>) -> Vec<Listed<(Entity, u32)>> {
     let mut listed = Vec::new();
     for (world, table, selection) in worlds {
         for (level, rank, bytes, is_out) in selection.selector.listed() {
             let waits = |level: &Level| level.state() == LevelState::Loading(LoadState::Requested);
+            let is_short = |level: &Level| short.is_some() && level.instance() == short;
             let stage = match selection.selector.presence(level) {
                 _ if is_out => Stage::Out,
                 Presence::There => Stage::There,
+                Presence::Coming if table.at(level).is_some_and(is_short) => Stage::Short,
                 Presence::Coming if table.at(level).is_some_and(waits) => Stage::Waiting,
                 Presence::Coming => Stage::Loading,
                 Presence::Away | Presence::Held | Presence::Waiting | Presence::Failed => continue,

@@ -57,8 +57,8 @@ pub struct DistanceStreaming {
     /// end at its surface. Default: no frame waits.
     pub block: Option<f32>,
     /// The axes along which `load`, `show` and `unload` are measured; [`block`](Self::block) is along all three, always. Default: all three. Without `y`,
-    /// distances are those on a map: nobody flies so high that the levels below leave. In a world of sprites, `z` is an order and no place; give
-    /// [`LateLevels`](crate::LateLevels::axes) the same then. Unreal says *force 2D*.
+    /// distances are those on a map: nobody flies so high that the levels below leave. In a world of sprites, `z` is an order and no place. Where
+    /// any is left out, [who is in a level](crate::LevelSettings::arrival_axes) goes by the same. Unreal says *force 2D*.
     pub axes: BVec3,
 }
 

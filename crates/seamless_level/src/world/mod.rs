@@ -32,7 +32,7 @@ pub(crate) use volumes::volume_sync;
 
 pub use distance::DistanceStreaming;
 pub use state::LevelState;
-pub use table::{Level, LevelTable, LevelTimes};
+pub use table::{Level, LevelTable, LevelWaits};
 
 use std::sync::Arc;
 

@@ -25,7 +25,6 @@ use super::{
 };
 use crate::{
     arrival::Arrivals,
-    late::LateLevels,
     requests::{LevelRequests, RequestId, RequestKind},
     select::{LevelInput, Presence, RequestKey, Selector, SourceInput, VolumeKey},
     settings::LevelSettings,
@@ -372,7 +371,6 @@ pub(crate) fn select_levels(
     mut now: Now,
     mut inputs: Local<GatheredSources>,
     (mut urgency, mut viewpoints): (ResMut<StreamingUrgency>, ResMut<Viewpoints>),
-    late: Res<LateLevels>,
     clock: Res<StreamingClock>,
 ) {
     let _time = clock.measure("selecting levels");
@@ -393,7 +391,11 @@ pub(crate) fn select_levels(
         }
         selection.pass_time(table.bypass_change_detection(), now);
         // What would be called late is what the budget grows for.
-        selection.selector.set_arrival_axes(late.axes);
+        let on_map = selection.by_distance.map(|distances| distances.axes);
+        let axes = on_map
+            .filter(|axes| !axes.all())
+            .unwrap_or(sources.settings.arrival_axes);
+        selection.selector.set_arrival_axes(axes);
         let inputs = inputs.of(world, arrivals.sources(world));
         let plan = selection.selector.update(inputs, now, &limits);
         arrival = arrival.into_iter().chain(plan.arrival).reduce(f32::min);

@@ -14,6 +14,10 @@ const INCUMBENT: f32 = 1.25;
 const FIRST_WAIT: f64 = 2.0;
 /// … and at most, for it waits longer each time that it was for nothing.
 const LONGEST_WAIT: f64 = 64.0;
+/// For so many seconds the most urgent one waits for what nobody lets go of.
+const STUCK: f64 = 1.0;
+/// So many seconds pass at most until it is looked again who may come back: somebody may have gone to where one is.
+const LOOK_AGAIN: f64 = 0.5;
 /// So many frames in a row something has to be short: what was let go of takes a moment until it is gone.
 const PATIENCE: u8 = 2;
 
@@ -22,18 +26,21 @@ const PATIENCE: u8 = 2;
 /// How many bytes of files fit into memory is known on average only: one level may grow to much more than another, and packages that many
 /// share are nobody's own. So the pipeline may hold a load back although by that reckoning all fits, and everything behind it waits. Then
 /// levels that are less urgent go, the least urgent first, until the load starts. If that does not help, it is left out itself, and they
-/// come back.
+/// come back. So is the most urgent one of all, where what is there is hardly less urgent, or takes memory of which levels know nothing.
 ///
 /// Whoever is left out is tried again, alone, when nothing is on its way; if that is in vain, it is known how little memory may be in use
-/// for it to have room. So nothing comes only to go again.
+/// for it to have room. So nothing comes only to go again. While something is on its way always, as in a world of many players, only they come back for whom
+/// there is as much room, for whom nobody went that is still on its way, or who have become the most urgent.
 #[derive(Clone, Debug)]
 pub(super) struct Squeeze<K> {
     /// Levels that are left out, or on trial.
     records: BTreeMap<K, Record<K>>,
     /// For how many frames something was short.
     short_for: u8,
-    /// What was in use when it was last looked who may come back, and when that is to be done again.
-    looked: Option<(u64, f64)>,
+    /// What was in use when it was last looked who may come back, if nothing was on its way, and when that is to be done again.
+    looked: Option<(Option<u64>, f64)>,
+    /// Since when the most urgent one waits although nobody can go for it.
+    stuck_since: Option<f64>,
 }
 
 impl<K> Default for Squeeze<K> {
@@ -42,6 +49,7 @@ impl<K> Default for Squeeze<K> {
             records: BTreeMap::new(),
             short_for: 0,
             looked: None,
+            stuck_since: None,
         }
     }
 }
@@ -106,6 +114,8 @@ pub(super) struct Listed<K> {
 pub(super) enum Stage {
     /// It waits for its load to begin.
     Waiting,
+    /// It is the one for which there is no memory.
+    Short,
     Loading,
     There,
     /// It is left out here.
@@ -142,20 +152,29 @@ impl<K: Copy + Ord> Squeeze<K> {
             }
             return told;
         }
-        self.short_for = 0;
-        let is_quiet = !(seen.is_any_coming || seen.is_any_leaving);
-        let has_looked = |(used, again)| used == seen.used && seen.now < again;
-        if is_quiet && self.is_any_out() && !self.looked.is_some_and(has_looked) {
+        (self.short_for, self.stuck_since) = (0, None);
+        if self.is_any_out() && self.is_time_to_look(seen) {
             self.let_back(seen, &Ranked::new(list()), &mut told);
         }
         told
     }
 
+    /// Whether nobody has looked since anything was short, or only some time ago; where nothing is on its way, also with as much in memory.
+    fn is_time_to_look(&self, seen: &Shortage) -> bool {
+        let is_time = |(used, again)| seen.now >= again || seen.is_quiet() && used != Some(seen.used);
+        self.looked.is_none_or(is_time)
+    }
+
     /// Has levels go for the most urgent one that waits, or leaves that one out.
     fn make_room(&mut self, seen: &Shortage, ranked: &Ranked<K>, told: &mut Vec<(K, bool)>) {
         let levels = &ranked.levels;
-        let waits = |level: &&Listed<K>| level.stage == Stage::Waiting && level.rank < EXPLICIT_PRIORITY;
-        let Some(next) = levels.iter().find(waits) else { return };
+        let find = |stage| {
+            let mut levels = levels.iter();
+            levels.find(|level: &&Listed<K>| level.stage == stage && level.rank < EXPLICIT_PRIORITY)
+        };
+        let Some(next) = find(Stage::Short).or_else(|| find(Stage::Waiting)) else {
+            return;
+        };
         let is_first = ranked.is_first(next);
         let need = ((seen.short as f64 * seen.per_memory) as u64).max(1);
         let (spare, above) = (ranked.spare(next), ranked.above(next));
@@ -163,14 +182,16 @@ impl<K: Copy + Ord> Squeeze<K> {
         let known = self.records.entry(next.key).or_default();
         let is_hopeless = spare < need / 2 || known.above.is_some_and(|before| before <= above);
         if spare > 0 && (is_first || gone || !is_hopeless) {
+            self.stuck_since = None;
             self.let_go(next, need.min(spare.div_ceil(2)), levels, told);
             return;
         }
-        // What is less urgent and on its way can go when it is there.
-        let is_loading = |other: &Listed<K>| other.stage == Stage::Loading && next.is_worth(other);
-        if is_first || levels.iter().any(is_loading) {
+        // What is less urgent and on its way can go when it is there; the most urgent one sees first what all of it takes.
+        let is_loading = |other: &Listed<K>| other.stage == Stage::Loading && (is_first || next.is_worth(other));
+        if levels.iter().any(is_loading) || is_first && !self.is_stuck(seen.now) {
             return;
         }
+        let known = self.records.entry(next.key).or_default();
         known.is_out = true;
         known.gone_for = None;
         known.above = Some(above);
@@ -183,6 +204,11 @@ impl<K: Copy + Ord> Squeeze<K> {
             told.extend(is_back.then_some((*key, false)));
             !is_back
         });
+    }
+
+    /// Whether the most urgent one has waited long enough.
+    fn is_stuck(&mut self, now: f64) -> bool {
+        now - *self.stuck_since.get_or_insert(now) >= STUCK
     }
 
     /// So many bytes of what is less urgent go, the least urgent first.
@@ -201,32 +227,41 @@ impl<K: Copy + Ord> Squeeze<K> {
 
     /// Who may come back does.
     fn let_back(&mut self, seen: &Shortage, ranked: &Ranked<K>, told: &mut Vec<(K, bool)>) {
-        self.forget_others(&ranked.levels, told);
-        let mut again = f64::INFINITY;
+        let stages: BTreeMap<K, Stage> = ranked.levels.iter().map(|level| (level.key, level.stage)).collect();
+        self.forget_others(&stages, told);
+        let is_quiet = seen.is_quiet();
+        let is_to_come = |key: K| !matches!(stages.get(&key), None | Some(Stage::There | Stage::Out));
+        let mut again = seen.now + LOOK_AGAIN;
         for level in &ranked.levels {
             let Some(record) = self.records.get_mut(&level.key).filter(|record| record.is_out) else {
                 continue;
             };
+            if !is_quiet && record.gone_for.is_some_and(is_to_come) {
+                continue;
+            }
             let lacks = seen.used.saturating_sub(record.fits_at.unwrap_or(u64::MAX));
             let is_due = seen.now >= record.retry_at;
             // Less is in its way than was, and somebody would go for it.
             let is_more_urgent = record.above.is_some_and(|before| ranked.above(level) < before);
             let can_have = is_more_urgent && ranked.spare(level) as f64 > lacks as f64 * seen.per_memory;
-            let comes_anyway = ranked.is_first(level) || level.rank >= EXPLICIT_PRIORITY;
-            if lacks == 0 || comes_anyway || is_due && (seen.is_calm || can_have) {
+            let is_first = ranked.is_first(level) && (record.above.is_none() || is_more_urgent || is_due);
+            let comes_anyway = is_first || level.rank >= EXPLICIT_PRIORITY;
+            if lacks == 0 || comes_anyway || is_quiet && is_due && (seen.is_calm || can_have) {
                 (record.is_out, record.gone_for) = (false, None);
                 told.push((level.key, false));
                 break;
             }
-            again = again.min(if is_due { seen.now + FIRST_WAIT } else { record.retry_at });
+            if !is_due {
+                again = again.min(record.retry_at);
+            }
         }
-        self.looked = told.is_empty().then_some((seen.used, again));
+        let used = is_quiet.then_some(seen.used);
+        self.looked = (!is_quiet || told.is_empty()).then_some((used, again));
     }
 
     /// Those that nobody wants, and those that have come, are known no more.
-    fn forget_others(&mut self, levels: &[Listed<K>], told: &mut Vec<(K, bool)>) {
-        let waiting: BTreeMap<K, Stage> = levels.iter().map(|level| (level.key, level.stage)).collect();
-        self.records.retain(|key, record| match waiting.get(key) {
+    fn forget_others(&mut self, stages: &BTreeMap<K, Stage>, told: &mut Vec<(K, bool)>) {
+        self.records.retain(|key, record| match stages.get(key) {
             Some(Stage::There) => false,
             Some(_) => true,
             None => {
@@ -234,6 +269,13 @@ impl<K: Copy + Ord> Squeeze<K> {
                 false
             }
         });
+    }
+}
+
+impl Shortage {
+    /// Whether nothing is on its way.
+    fn is_quiet(&self) -> bool {
+        !(self.is_any_coming || self.is_any_leaving)
     }
 }
 

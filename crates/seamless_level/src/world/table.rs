@@ -3,9 +3,9 @@
 mod added;
 mod leave;
 mod place;
-mod times;
+mod waits;
 
-pub use times::LevelTimes;
+pub use waits::LevelWaits;
 
 use core::{cell::RefCell, time::Duration};
 use std::{
@@ -69,7 +69,7 @@ pub struct Level {
     pub(super) error: Option<Arc<LoadError>>,
     is_removed: bool,
     #[reflect(ignore)]
-    way: times::Way,
+    way: waits::Way,
 }
 
 impl Level {
@@ -181,9 +181,9 @@ impl Level {
         self.error.as_ref()
     }
 
-    /// What it waited for, the last time that it came, or on its way now, up to this frame.
+    /// What it waited for, the last time that it came, or on its way now, up to this frame. That time passes is no change of the table.
     #[must_use]
-    pub fn load_times(&self) -> LevelTimes {
+    pub fn waited(&self) -> LevelWaits {
         self.way.times()
     }
 
@@ -211,7 +211,7 @@ impl Level {
             retry_in: None,
             error: None,
             is_removed: false,
-            way: times::Way::default(),
+            way: waits::Way::default(),
         }
     }
 

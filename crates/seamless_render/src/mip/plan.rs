@@ -14,7 +14,7 @@ use bevy_image::Image;
 use bevy_light::SimulationLightSystems;
 use bevy_log::debug_span;
 use bevy_mesh::mark_3d_meshes_as_changed_if_their_assets_changed;
-use seamless_asset::{LevelHiders, PanelSystems, StreamingClock, StreamingTime};
+use seamless_asset::{PanelSystems, SeamlessAssetApp, StreamingClock, StreamingTime};
 
 use super::{
     ChangeId, DemandRule, Fit, FitInput, MipChanges, MipDemands, MipGroups, MipLimits, MipPool, MipSettings,
@@ -146,10 +146,7 @@ pub(super) fn add_plan(app: &mut App, most_users: usize) {
                 .chain()
                 .in_set(MipSystems::Plan),
         );
-    app.world_mut()
-        .get_resource_or_init::<LevelHiders>()
-        .0
-        .push(Box::new(MipHider));
+    app.add_level_hider(MipHider);
     add_stats(app);
     add_surfaces(app);
     install_types(app);

@@ -105,3 +105,32 @@ fn who_is_kept_of_what_is_flat_or_sheared_has_a_place() {
         );
     }
 }
+
+/// Who has walked over a border goes with the level that it is in now, and stays if that has gone before.
+#[test]
+fn who_is_handed_over_goes_with_the_other_level() {
+    for (budget, is_hidden) in BUDGETS.into_iter().flat_map(|budget| [(budget, false), (budget, true)]) {
+        let dir = Dir::default();
+        let mut app = app(&dir, budget);
+        let (town, root) = level(&mut app, "town", 0.0);
+        let (forest, wood) = level(&mut app, "forest", 100.0);
+        let walkers = [7, 8].map(|row| entity(&app, root, row));
+        for walker in walkers {
+            app.world_mut().entity_mut(walker).insert((KeepInWorld, OfLevel(wood)));
+        }
+        // One of them has changed its mind.
+        app.world_mut().entity_mut(walkers[1]).insert(OfLevel(root));
+        let let_go = |app: &mut App, id| if is_hidden { hide(app, id) } else { leave(app, id) };
+        let_go(&mut app, town);
+        assert!(walkers.map(|walker| is_seen(&mut app, walker)) == [true, true]);
+        let named = |app: &App| walkers.map(|walker| app.world().get::<OfLevel>(walker).map(|of| of.0));
+        assert_eq!(named(&app), [Some(wood), None]);
+        let_go(&mut app, forest);
+        assert_eq!(walkers.map(|walker| is_seen(&mut app, walker)), [false, true]);
+        if is_hidden {
+            leave(&mut app, forest);
+        }
+        let is_alive = |entity| app.world().get_entity(entity).is_ok();
+        assert_eq!(walkers.map(is_alive), [false, true]);
+    }
+}

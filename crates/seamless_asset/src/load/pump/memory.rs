@@ -86,6 +86,7 @@ impl Pipeline {
         stats.memory = self.memory();
         stats.memory_pressure = MemoryPressure::of(stats.memory.total(), ceiling);
         stats.memory_short = self.short;
+        stats.memory_short_for = self.short_for.filter(|_| self.short > 0);
         stats.memory_held = self.held;
     }
 

@@ -44,7 +44,11 @@ impl Pipeline {
     pub(super) fn note_arrivals(&mut self, world: &World) {
         let now = world.resource::<StreamingTime>().now();
         let next = world.resource::<Streamer>().next_number();
-        let aging = world.resource::<StreamingSettings>().aging;
+        let &StreamingSettings { aging, suspended, .. } = world.resource::<StreamingSettings>();
+        // Nobody is kept waiting by others then.
+        if suspended {
+            self.arrivals.stand_still(now);
+        }
         let has_other_scale = self.arrivals.aging() != aging;
         self.arrivals.note(next, now, aging);
         if has_other_scale {
@@ -80,7 +84,7 @@ impl Pipeline {
                 && let MayStart::Short(bytes) = self.may_start(known.as_ref(), id)
             {
                 // Who ranks lower waits for it.
-                short = Some(bytes);
+                short = Some((id, bytes));
                 self.leave_out(&mut queue, &[Queued::Shown, Queued::Loaded]);
                 continue;
             }
@@ -91,7 +95,8 @@ impl Pipeline {
             }
             self.start_owner(world, owner);
         }
-        self.short = short.unwrap_or(0);
+        self.short = short.map_or(0, |(_, bytes)| bytes);
+        self.short_for = short.map(|(id, _)| id);
         self.short_at = known.map_or(0, |known| known.used());
         // Whether there is room for these is decided when all others have begun.
         let is_held = !is_calm && !is_full;

@@ -14,14 +14,14 @@ use super::{
     *,
 };
 use crate::{
-    BlockingLoads, ObjectRequest, StreamingTime,
+    ObjectRequest, StreamingTime,
     doubles::{Fate, GatedReader, ReadGate},
     load::Pipeline,
 };
 
 const URGENT: usize = 24;
 
-fn with_priority(app: &mut App, package: &str, priority: f32, target: InstanceTarget) -> InstanceId {
+pub(super) fn with_priority(app: &mut App, package: &str, priority: f32, target: InstanceTarget) -> InstanceId {
     app.world_mut().resource_mut::<Streamer>().load(InstanceRequest {
         priority,
         target,
@@ -260,34 +260,6 @@ fn no_frame_looks_at_all_that_wait() {
     app.world_mut().resource_mut::<Streamer>().set_priority(last, 1e6);
     app.update();
     assert_eq!(state(app.world(), last), Some(LoadState::Live));
-}
-
-/// What is loaded comes all the same, and what has been asked for begins when that is over.
-#[test]
-fn while_loading_is_suspended_nothing_begins() {
-    let dir = Dir::default();
-    let mut app = app(&dir);
-    put(&dir, "a.pkg", chain(&app, "a.pkg", 5, None));
-    let loaded = with_priority(&mut app, "a.pkg", 0.0, InstanceTarget::Loaded);
-    run_until(&mut app, |world| state(world, loaded) == Some(LoadState::Staged));
-    app.world_mut().resource_mut::<StreamingSettings>().suspended = true;
-    let waiting = with_priority(&mut app, "a.pkg", 1.0, InstanceTarget::Shown);
-    let set_target = |app: &mut App| {
-        app.world_mut()
-            .resource_mut::<Streamer>()
-            .set_target(loaded, InstanceTarget::Shown)
-    };
-    set_target(&mut app);
-    run_until(&mut app, |world| state(world, loaded) == Some(LoadState::Live));
-    (0..20).for_each(|_| app.update());
-    assert_eq!(state(app.world(), waiting), Some(LoadState::Requested));
-    let urgent = with_priority(&mut app, "a.pkg", 2.0, InstanceTarget::Shown);
-    app.world_mut()
-        .finish_level_blocking(urgent)
-        .expect("a frame waits for it");
-    assert_eq!(state(app.world(), waiting), Some(LoadState::Requested));
-    app.world_mut().resource_mut::<StreamingSettings>().suspended = false;
-    run_until(&mut app, |world| state(world, waiting) == Some(LoadState::Live));
 }
 
 /// However many wait to be loaded, a frame looks at those that start, and at one more.

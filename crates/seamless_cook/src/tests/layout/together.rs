@@ -62,6 +62,31 @@ fn what_is_always_loaded_loads_once_and_is_everywhere() {
     assert_eq!(together.loads(&[1, 2, 3].into()), 2 * ONE);
 }
 
+/// Two roads that cross, each without an end, and a tower beside one of them that no ground is as high as: it is the same wherever the world has its origin.
+#[test]
+fn regions_without_an_end_meet_wherever_the_origin_is() {
+    let inf = f32::INFINITY;
+    let boxes = [
+        (Vec3::new(-inf, -inf, 500.0), Vec3::new(inf, inf, 510.0)),
+        (Vec3::new(1000.0, -inf, -inf), Vec3::new(1010.0, inf, inf)),
+        (Vec3::new(1000.0, 900.0, 0.0), Vec3::new(1010.0, 1000.0, 10.0)),
+        (Vec3::new(-inf, -inf, 600.0), Vec3::new(900.0, inf, 610.0)),
+    ];
+    for origin in [Vec3::ZERO, Vec3::new(1000.0, 0.0, 500.0), Vec3::splat(-7000.0)] {
+        let level = |(min, max): (Vec3, Vec3)| LevelPlace {
+            regions: vec![(min - origin, max - origin)],
+            ..LevelPlace::default()
+        };
+        let together = Together::new(boxes.map(level).into());
+        let loads = |users: &[usize]| together.loads(&users.iter().copied().collect());
+        assert_eq!(loads(&[0, 1]), ONE, "where they cross, both are there");
+        assert_eq!(loads(&[1, 2]), ONE, "it stands in that road");
+        assert_eq!(loads(&[0, 2]), 2 * ONE);
+        assert_eq!((loads(&[0, 3]), loads(&[1, 3])), (2 * ONE, 2 * ONE), "it ends before");
+        assert_eq!(together.presence(&[1].into()), ONE / 4 * 3);
+    }
+}
+
 /// Levels without a volume come when somebody asks for them.
 #[test]
 fn who_has_no_volume_meets_nobody() {

@@ -5,20 +5,26 @@ use std::collections::BTreeSet;
 use super::{RequestKind, RequestSet};
 use crate::{random::Random, target::LevelTarget};
 
-const ALL: [RequestKind; 4] = [
+const ALL: [RequestKind; 5] = [
     RequestKind::Load,
     RequestKind::Show,
     RequestKind::ShowIfLoaded,
+    RequestKind::Hide,
     RequestKind::Ban,
 ];
 
 /// The rule once more, over a list of requests.
 fn target_of(requests: &[(u32, RequestKind)], level: u32) -> LevelTarget {
     let has = |kind| requests.contains(&(level, kind));
+    let shown = if has(RequestKind::Hide) {
+        LevelTarget::Loaded
+    } else {
+        LevelTarget::Visible
+    };
     match (has(RequestKind::Ban), has(RequestKind::Show), has(RequestKind::Load)) {
         (true, ..) => LevelTarget::Unloaded,
-        (_, true, _) => LevelTarget::Visible,
-        (_, _, true) if has(RequestKind::ShowIfLoaded) => LevelTarget::Visible,
+        (_, true, _) => shown,
+        (_, _, true) if has(RequestKind::ShowIfLoaded) => shown,
         (_, _, true) => LevelTarget::Loaded,
         _ => LevelTarget::Unloaded,
     }
@@ -34,7 +40,7 @@ fn counts_are_those_of_a_multiset() {
         let mut touched = BTreeSet::new();
         for _ in 0..200 {
             if random.below(2) == 0 || model.is_empty() {
-                let request = (random.below(levels as usize) as u32, ALL[random.below(4)]);
+                let request = (random.below(levels as usize) as u32, ALL[random.below(ALL.len())]);
                 set.add(request.0, request.1);
                 model.push(request);
                 touched.insert(request.0);
@@ -71,7 +77,7 @@ fn counts_are_those_of_a_multiset() {
 fn order_does_not_matter() {
     let mut random = Random(7);
     for _ in 0..500 {
-        let mut requests: Vec<RequestKind> = (0..random.below(8)).map(|_| ALL[random.below(4)]).collect();
+        let mut requests: Vec<RequestKind> = (0..random.below(8)).map(|_| ALL[random.below(ALL.len())]).collect();
         let target = |requests: &[RequestKind]| {
             let mut set = RequestSet::new(1);
             requests.iter().for_each(|kind| set.add(0, *kind));

@@ -68,8 +68,7 @@ impl Selector {
     /// What a level looks like is where its bounds are; of one without, all is known that its volumes say.
     fn arrival_of(&self, source: &SourceInput, slot: &LevelSlot, within: f32) -> Option<f32> {
         if let Some(bounds) = slot.bounds {
-            let region = VolumeShape::box_along(!self.arrives_beyond, bounds);
-            return soon(source, &region, within);
+            return soon(source, &self.grounds.region(bounds), within);
         }
         let volumes = slot.askers.iter().filter_map(|asker| self.shape_of(*asker));
         volumes.filter_map(|shape| soon(source, shape, within)).reduce(f32::min)
@@ -86,7 +85,7 @@ impl Selector {
     /// if there was no such source, or it asks for nothing, as of the last update.
     #[must_use]
     pub fn asked_by(&self, source: u64) -> Option<(Vec<u32>, LevelTarget)> {
-        let place = self.sources.iter().position(|other| other.key == source)?;
+        let place = *self.places_of_sources.get(&source)?;
         let target = self.sources.get(place)?.target;
         let volumes = self.contain.near(place * POINTS);
         let on = volumes.filter_map(|volume| {
@@ -105,7 +104,7 @@ impl Selector {
     /// Whether a source asks for anything, as of the last update.
     #[must_use]
     pub fn is_source(&self, source: u64) -> bool {
-        self.sources.iter().any(|other| other.key == source)
+        self.places_of_sources.contains_key(&source)
     }
 
     /// How it stands with a level, as of the last update.

@@ -2,14 +2,17 @@
 
 mod arrival;
 mod askers;
+mod grounds;
 mod rank;
 mod volumes;
 
-use bevy_math::{BVec3, Vec3};
+use bevy_math::Vec3;
+use bevy_platform::collections::HashMap;
 use smallvec::SmallVec;
 
 use self::{
     askers::{Asker, Explicit},
+    grounds::Grounds,
     rank::Candidate,
 };
 use super::{
@@ -71,11 +74,13 @@ pub struct Selector {
     /// The volumes that ask although no point is within their margins.
     aside: DenseSet,
     sources: Vec<SourceInput>,
+    /// Where each of them is, by its key.
+    places_of_sources: HashMap<u64, usize>,
     limits: Option<SelectionLimits>,
     /// How many levels are left out whatever the caps say.
     outs: usize,
-    /// The axes along which nobody has to be within the bounds of a level to be in it.
-    arrives_beyond: BVec3,
+    /// Where levels are.
+    grounds: Grounds,
     /// Whether anything but sources and time changed since the last update.
     has_changed: bool,
     plan: Plan,
@@ -164,6 +169,7 @@ impl Selector {
         };
         selector.levels.extend(levels.iter().map(LevelSlot::new));
         for (index, level) in (0u32..).zip(levels) {
+            selector.grounds.change(index, None, level.bounds);
             selector.want_always(index, level);
         }
         selector
@@ -176,6 +182,7 @@ impl Selector {
         self.requests.grow();
         self.asked.grow();
         self.coming.grow();
+        self.grounds.change(index, None, level.bounds);
         self.want_always(index, level);
         index
     }
@@ -197,6 +204,7 @@ impl Selector {
         let new = LevelSlot::new(input);
         let takes_place = slot.takes_place();
         self.places.change(slot.bytes, takes_place, false);
+        self.grounds.change(level, slot.bounds, new.bounds);
         (slot.bytes, slot.bounds) = (new.bytes, new.bounds);
         self.places.change(slot.bytes, false, takes_place);
         self.requests.mark(level);
@@ -288,12 +296,6 @@ impl Selector {
         // One that was left out and failed is so no more.
         self.requests.mark(level);
         self.has_changed = true;
-    }
-
-    /// The axes along which somebody has to be within the bounds of a level that [arrives](Plan::arrival) there: all, unless this says something else, as for
-    /// what is [late](crate::LateLevels::axes).
-    pub fn set_arrival_axes(&mut self, axes: BVec3) {
-        self.has_changed |= core::mem::replace(&mut self.arrives_beyond, !axes) != !axes;
     }
 
     /// Leaves a level out whatever the caps say, for there is no memory for it, or does so no more.
@@ -403,6 +405,10 @@ impl Selector {
         }
         self.sources.clear();
         self.sources.extend(sources.iter().filter(is_usable));
+        self.places_of_sources.clear();
+        // Of several with one key, the first one.
+        let keys = self.sources.iter().map(|source| source.key).enumerate().rev();
+        self.places_of_sources.extend(keys.map(|(place, key)| (key, place)));
         true
     }
 

@@ -4,6 +4,7 @@ use bevy_math::Vec3;
 
 use super::{Asker, Places, Selector, point_of};
 use crate::{
+    requests::RequestKind,
     select::{
         ALWAYS_PRIORITY, BLOCKING_PRIORITY, EXPLICIT_PRIORITY, LevelTarget, MAX_SOURCE_PRIORITY, Presence,
         SelectionLimits, SourceInput, VolumeInput, VolumeMode, probe::POINTS,
@@ -113,6 +114,8 @@ impl Selector {
             } else if target < was {
                 self.plan.fall.push((level, target));
                 self.forget_failure(level, target);
+            } else if self.presence(level) == Presence::There {
+                self.tell_if_essential(level);
             }
         }
         self.requests.clear_dirty();
@@ -124,6 +127,16 @@ impl Selector {
             Some((candidate.level, slot.target))
         });
         self.plan.rise.extend(risen);
+    }
+
+    /// What is there has no priority that changes with each step, but whether it may go for others has to be known.
+    fn tell_if_essential(&mut self, level: u32) {
+        let told = self.level(level).map_or(0.0, |slot| slot.told);
+        let is_essential = |priority: f32| priority >= EXPLICIT_PRIORITY;
+        let priority = self.priority(level);
+        if is_essential(told) != is_essential(priority) {
+            self.plan.priorities.push((level, priority));
+        }
     }
 
     /// A level that failed may be tried again when it is wanted anew.
@@ -139,7 +152,9 @@ impl Selector {
         match asker {
             Asker::Request(key) => {
                 let request = self.explicit.get(key as usize).copied().flatten();
-                request.map_or(0.0, |request| request.priority)
+                // Who only hides it does not want it.
+                let wish = request.filter(|request| request.kind != RequestKind::Hide);
+                wish.map_or(0.0, |request| request.priority)
             }
             Asker::Volume(volume) => {
                 let Some(Some(slot)) = self.volumes.get(volume as usize) else {

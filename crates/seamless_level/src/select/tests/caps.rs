@@ -67,7 +67,6 @@ fn who_is_above_a_level_has_arrived_unless_heights_count() {
     selector.request(0, RequestKind::Show, EXPLICIT_PRIORITY);
     selector.set_presence(0, Presence::Coming);
     let camera = at(vec3(105.0, 25.0, 0.0));
-    selector.set_arrival_axes(crate::LateLevels::default().axes);
     let arrival = |selector: &mut Selector, source: SourceInput| selector.update(&[source], 0.0, &UNCAPPED).arrival;
     assert_eq!(arrival(&mut selector, camera), Some(0.0));
     let sinking = SourceInput {

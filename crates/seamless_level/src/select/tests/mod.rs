@@ -311,6 +311,12 @@ fn priorities_are_told_while_a_level_comes() {
     assert_eq!(told(&mut selector, 49.0), []);
     selector.set_presence(0, Presence::There);
     assert_eq!(told(&mut selector, 0.0), []);
+    // Whether others may have it go is known at any time.
+    let wish = selector.request(0, RequestKind::Show, EXPLICIT_PRIORITY);
+    assert_eq!(told(&mut selector, 0.0), [(0, EXPLICIT_PRIORITY)]);
+    assert_eq!(told(&mut selector, 1.0), []);
+    selector.release(wish);
+    assert_eq!(told(&mut selector, 0.0), [(0, 1.0)]);
 }
 
 #[test]

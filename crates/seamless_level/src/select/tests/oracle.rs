@@ -29,6 +29,8 @@ pub(super) struct Oracle {
     pub presence: Vec<Presence>,
     pub targets: Vec<LevelTarget>,
     pub told: Vec<f32>,
+    /// Levels that are there, and have become essential since that was told, or are so no more; with what that is to be told by.
+    pub turned: BTreeMap<u32, f32>,
     /// Levels that are left out whatever the caps say.
     pub out: BTreeSet<u32>,
     /// The axes that count for arrivals.
@@ -79,8 +81,8 @@ pub(super) fn test(source: &SourceInput, point: Vec3, volume: &VolumeInput) -> (
     let (SourceShape::Sector { half_angle, .. }, Some(look)) = (source.shape, source.look) else {
         return (is_inside, is_near);
     };
-    let looks_at = |half_angle: f32| {
-        let Some((look, half_angle)) = seen_along(look, half_angle, volume.shape.endless()) else {
+    let looks_at = |wider: f32| {
+        let Some((look, half_angle)) = seen_along(look, half_angle.max(0.0), volume.shape.endless()) else {
             return true;
         };
         let to_middle = volume.shape.center_offset(point);
@@ -89,13 +91,9 @@ pub(super) fn test(source: &SourceInput, point: Vec3, volume: &VolumeInput) -> (
             return true;
         }
         let angle = (look.dot(to_middle) / far).clamp(-1.0, 1.0).acos();
-        angle - (size / far).asin() <= half_angle
+        angle - (size / far).asin() <= half_angle + wider
     };
-    let half_angle = half_angle.max(0.0);
-    (
-        is_inside && looks_at(half_angle),
-        is_near && looks_at(half_angle + 0.17),
-    )
+    (is_inside && looks_at(0.0), is_near && looks_at(0.17))
 }
 
 /// Whether a source comes into a volume as soon as it looks ahead, and sees it from the border.
@@ -194,7 +192,10 @@ impl Oracle {
             .filter(|volume| volume.input.levels.contains(&level));
         always
             .into_iter()
-            .chain(of_app.map(|(_, kind, priority)| (*kind, *priority)))
+            .chain(of_app.map(|(_, kind, priority)| match kind {
+                RequestKind::Hide => (*kind, 0.0),
+                _ => (*kind, *priority),
+            }))
             .chain(of_volumes.filter_map(|volume| {
                 let kind = volume.asks()?;
                 let scores = sources.iter().map(|source| volume.score(source));
@@ -205,10 +206,15 @@ impl Oracle {
 
     fn target(asking: &[(RequestKind, f32)]) -> LevelTarget {
         let has = |kind| asking.iter().any(|(other, _)| *other == kind);
+        let shown = if has(RequestKind::Hide) {
+            LevelTarget::Loaded
+        } else {
+            LevelTarget::Visible
+        };
         match (has(RequestKind::Ban), has(RequestKind::Show), has(RequestKind::Load)) {
             (true, ..) => LevelTarget::Unloaded,
-            (_, true, _) => LevelTarget::Visible,
-            (_, _, true) if has(RequestKind::ShowIfLoaded) => LevelTarget::Visible,
+            (_, true, _) => shown,
+            (_, _, true) if has(RequestKind::ShowIfLoaded) => shown,
             (_, _, true) => LevelTarget::Loaded,
             _ => LevelTarget::Unloaded,
         }
@@ -270,6 +276,7 @@ impl Oracle {
             ..Plan::default()
         };
         let mut risen = Vec::new();
+        self.turned.clear();
         for (level, &target) in targets.iter().enumerate() {
             match target.cmp(&self.targets[level]) {
                 std::cmp::Ordering::Greater => {
@@ -283,7 +290,13 @@ impl Oracle {
                         self.presence[level] = Presence::Away;
                     }
                 }
-                std::cmp::Ordering::Equal => {}
+                std::cmp::Ordering::Equal => {
+                    let is_essential = |priority: f32| priority >= EXPLICIT_PRIORITY;
+                    let has_turned = is_essential(self.told[level]) != is_essential(urgency(level));
+                    if self.presence[level] == Presence::There && has_turned {
+                        self.turned.insert(level as u32, urgency(level));
+                    }
+                }
             }
             let changed = (urgency(level) - self.told[level]).abs() > self.told[level].abs() * 0.1;
             if matches!(self.presence[level], Presence::Coming | Presence::Held) && changed {

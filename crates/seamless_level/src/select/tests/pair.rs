@@ -98,11 +98,12 @@ impl Pair {
                     RequestKind::Load,
                     RequestKind::Show,
                     RequestKind::ShowIfLoaded,
+                    RequestKind::Hide,
                     RequestKind::Ban,
                 ];
                 let request = (
                     random.below(self.levels()) as u32,
-                    kinds[random.below(4)],
+                    kinds[random.below(kinds.len())],
                     random.unit(),
                 );
                 self.next += 1;
@@ -157,6 +158,17 @@ impl Pair {
         }
     }
 
+    /// What is told of levels that are there: of those alone that have turned essential, or are so no more. Who has asked for nothing else is not looked at.
+    fn turned(&mut self, plan: &Plan) -> Vec<(u32, f32)> {
+        let turned = core::mem::take(&mut self.oracle.turned);
+        let is_told = |level: &u32| plan.priorities.iter().any(|(told, _)| told == level);
+        let told: Vec<_> = turned.into_iter().filter(|(level, _)| is_told(level)).collect();
+        for (level, priority) in &told {
+            self.oracle.told[*level as usize] = *priority;
+        }
+        told
+    }
+
     fn step(&mut self, random: &mut Random) -> Plan {
         self.change(random);
         let mut plan = self.selector.update(&self.sources, self.now, &self.limits).clone();
@@ -168,6 +180,8 @@ impl Pair {
             self.check_sources();
         }
         expected.arrival = plan.arrival;
+        expected.priorities.extend(self.turned(&plan));
+        expected.priorities.sort_unstable_by_key(|(level, _)| *level);
         assert_eq!(plan, expected);
         for level in 0..self.levels() {
             assert_eq!(self.selector.target(level as u32), self.oracle.targets[level]);

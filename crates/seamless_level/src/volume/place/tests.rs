@@ -137,6 +137,62 @@ fn a_margin_grows_with_the_scale_unless_it_is_given() {
     }
 }
 
+/// By the axes that the shape has: nothing of a stretch along one that has no end is in it.
+#[test]
+fn a_margin_grows_with_the_axes_of_a_box() {
+    let inf = f32::INFINITY;
+    let column = VolumeShape::Box {
+        min: vec3(-9.0, -inf, -9.0),
+        max: vec3(9.0, inf, 9.0),
+    };
+    let slab = VolumeShape::Box {
+        min: vec3(-100.0, -1.0, -100.0),
+        max: vec3(100.0, 1.0, 100.0),
+    };
+    let turned = Quat::from_rotation_y(0.7);
+    for (shape, stretch, expected) in [(&column, 50.0, 1.8), (&slab, 50.0, 20.0), (&slab, 200.0, 40.0)] {
+        for rotation in [Quat::IDENTITY, turned] {
+            let place = Transform::from_rotation(rotation).with_scale(vec3(1.0, stretch, 1.0));
+            let volume = StreamingVolume::new(shape.clone(), ["east"]);
+            let (_, margin) = volume.placed(Some(&place.into())).expect("it is somewhere");
+            assert!((margin - expected).abs() < 1e-4, "{shape:?}, {stretch}: {margin}");
+        }
+    }
+}
+
+/// As somebody may make something that has no end, or next to no size.
+#[test]
+fn very_large_and_very_small_scales_are_scales() {
+    for size in [1e-12, 1e-3, 1e10, 1e18] {
+        let found = most_scale(&Mat3::from_diagonal(vec3(0.5, 2.0, 1.0) * size));
+        assert!((found / size - 2.0).abs() < 1e-5, "{size}: {found}");
+    }
+    let ball = VolumeShape::Sphere {
+        center: Vec3::ZERO,
+        radius: 1.0,
+    };
+    let place = Transform::from_scale(vec3(100.0, 1e10, 100.0));
+    let volume = StreamingVolume::new(ball, ["east"]);
+    assert!(volume.placed(Some(&place.into())).is_ok());
+}
+
+/// It had ends, and they are not taken for none.
+#[test]
+fn a_box_that_is_larger_than_numbers_is_nowhere() {
+    let large = VolumeShape::Box {
+        min: Vec3::splat(-1e30),
+        max: Vec3::splat(1e30),
+    };
+    for rotation in [Quat::IDENTITY, Quat::from_rotation_y(0.7)] {
+        let place = Transform::from_rotation(rotation).with_scale(vec3(1e10, 1.0, 1.0));
+        let volume = StreamingVolume {
+            unload_margin: Some(1.0),
+            ..StreamingVolume::new(large.clone(), ["east"])
+        };
+        assert_eq!(volume.placed(Some(&place.into())), Err(VolumeFault::Transform));
+    }
+}
+
 #[test]
 fn nowhere_is_a_fault_and_one_of_its_own_comes_first() {
     let volume = StreamingVolume::default();

@@ -16,6 +16,11 @@ struct World {
     levels: Vec<(u32, Level)>,
     squeeze: Squeeze<u32>,
     ceiling: u64,
+    /// How much more urgent each is than the next one.
+    step: f32,
+    /// What somebody else has in memory, and whether others are on their way all the while.
+    others: u64,
+    is_busy: bool,
     now: f64,
     /// How often a level came or went, and how often one was left out.
     moves: usize,
@@ -34,6 +39,9 @@ impl World {
             levels: (0..).zip(levels.iter().map(level)).collect(),
             squeeze: Squeeze::default(),
             ceiling,
+            step: 1.5,
+            others: 0,
+            is_busy: false,
             now: 0.0,
             moves: 0,
             refusals: 0,
@@ -46,7 +54,7 @@ impl World {
     }
 
     fn used(&self) -> u64 {
-        self.sum(|level| level.memory)
+        self.sum(|level| level.memory) + self.others
     }
 
     fn there(&self) -> Vec<u32> {
@@ -63,13 +71,13 @@ impl World {
             used,
             per_memory: self.sum(|level| level.bytes) as f64 / used.max(1) as f64,
             is_calm: used as f64 <= self.ceiling as f64 * 0.85,
-            is_any_coming: self.next().is_some(),
+            is_any_coming: self.is_busy || self.next().is_some(),
             is_any_leaving: false,
             now: self.now,
         };
         let listed = |(place, (key, level)): (usize, &(u32, Level))| Listed {
             key: *key,
-            rank: 1.5_f32.powi(-(place as i32)),
+            rank: self.step.powi(-(place as i32)),
             bytes: level.bytes,
             stage: match level {
                 Level { is_out: true, .. } => Stage::Out,
@@ -158,6 +166,83 @@ fn what_goes_in_vain_comes_back_and_stays() {
     world.moves = 0;
     world.frames(60 * 600);
     assert_eq!(world.moves, 0);
+}
+
+/// Two that have no room beside each other, and are as good as equally urgent: the one that is there stays, and nobody waits for it to go.
+#[test]
+fn what_is_there_stays_for_what_is_hardly_more_urgent() {
+    let mut world = World::new(&[(10, 30)], 100);
+    world.frames(60);
+    let large = World::new(&[(10, 90)], 0).levels[0].1;
+    world.levels.insert(0, (99, large));
+    world.step = 1.1;
+    world.frames(90);
+    assert_eq!((world.there(), world.next()), (vec![0], None));
+    (world.moves, world.refusals) = (0, 0);
+    world.frames(60 * 600);
+    assert_eq!(world.moves, 0);
+    assert!((3..16).contains(&world.refusals), "{} in ten minutes", world.refusals);
+    world.step = 1.5;
+    world.frames(60 * 2);
+    assert_eq!((world.there(), world.next()), (vec![99], None));
+}
+
+/// Memory that no level will ever give back.
+#[test]
+fn nobody_waits_for_what_others_have() {
+    let mut world = World::new(&[(5, 30), (5, 15)], 100);
+    world.others = 80;
+    world.frames(90);
+    assert_eq!((world.there(), world.next()), (vec![1], None));
+    world.others = 0;
+    world.frames(60);
+    assert_eq!(world.there(), [0, 1]);
+}
+
+#[test]
+fn while_others_come_all_the_time_levels_come_back_too() {
+    let mut world = World::new(&[(5, 10); 9], 100);
+    world.frames(60);
+    let large = World::new(&[(5, 30)], 0).levels[0].1;
+    world.levels.insert(0, (99, large));
+    world.frames(60);
+    assert_eq!(world.there(), [99, 0, 1, 2, 3, 4, 5, 6]);
+    world.is_busy = true;
+    world.levels.remove(0);
+    world.frames(60 * 3);
+    assert_eq!((world.used(), world.next()), (90, None));
+    // One that nobody wants any more is not kept away when it is wanted again.
+    world.levels.insert(0, (99, large));
+    world.frames(60);
+    let (_, gone) = world.levels.pop().expect("there are nine");
+    assert!(gone.is_out);
+    world.frames(60);
+    assert!(!world.squeeze.records.contains_key(&8));
+}
+
+/// The pipeline has an order of its own: a place that is got ready may be next there, and ranks last here.
+#[test]
+fn who_is_short_is_looked_at() {
+    let level = |key, rank, stage| Listed {
+        key,
+        rank,
+        bytes: 10,
+        stage,
+    };
+    let list = || {
+        let new = level(1, 4.0, Stage::Waiting);
+        let prepared = level(2, 1e-6, Stage::Short);
+        vec![new, prepared, level(3, 1.0, Stage::There)]
+    };
+    let seen = Shortage {
+        short: 10,
+        used: 95,
+        per_memory: 1.0,
+        ..Shortage::default()
+    };
+    let mut squeeze = Squeeze::default();
+    assert_eq!(squeeze.step(&seen, list), []);
+    assert_eq!(squeeze.step(&seen, list), [(2, true)], "nobody goes for it");
 }
 
 #[test]

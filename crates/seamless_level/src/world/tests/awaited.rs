@@ -390,3 +390,27 @@ fn each_of_very_many_tickets_is_told() {
             .all(|ticket| ticket.result() == Some(StreamingResult::Ready))
     );
 }
+
+/// As many as a server has places to spawn at: some are looked at in a frame, and all hear of it.
+#[test]
+fn many_places_are_looked_at_in_turn() {
+    let mut stage = stage();
+    stage.hold("east");
+    let mut arrivals: Vec<_> = (0..1_000)
+        .map(|_| stage.ask(|levels| levels.prepare(ArrivalPoint::at(EAST))))
+        .collect();
+    stage.frames(3);
+    let mut number = 0;
+    arrivals.retain(|_| {
+        number += 1;
+        number % 3 > 0
+    });
+    stage.release();
+    let is_ready = |arrival: &Arrival| arrival.result() == Some(StreamingResult::Ready);
+    let mut ready = Vec::new();
+    stage.until(|_| {
+        ready.push(arrivals.iter().filter(|arrival| is_ready(arrival)).count());
+        ready.ends_with(&[arrivals.len()])
+    });
+    assert!(ready.len() <= 6, "{ready:?}");
+}

@@ -1,6 +1,7 @@
 //! Tests of worlds: an app whose pipeline is played by [`play_pipeline`], so that each step can be held or failed.
 
 mod arrivals;
+mod at;
 mod awaited;
 mod bad_input;
 mod build;
@@ -18,9 +19,9 @@ mod requests;
 mod retry;
 mod several_worlds;
 mod sources;
-mod times;
 mod unready;
 mod volumes;
+mod waits;
 mod wanted;
 
 use std::{
@@ -239,6 +240,15 @@ pub(crate) fn manifest() -> WorldManifest {
         volumes: vec![volume("west", -50.0), volume("east", 50.0)],
         ..WorldManifest::default()
     }
+}
+
+/// The same with a box below each ball: 10 wide, up to 5 high.
+pub(crate) fn with_bounds() -> WorldManifest {
+    let mut manifest = manifest();
+    for (level, x) in manifest.levels.iter_mut().zip([0.0, -50.0, 50.0]) {
+        level.bounds = Some(([x - 5.0, 0.0, -5.0], [x + 5.0, 5.0, 5.0]));
+    }
+    manifest
 }
 
 /// The app with a world of [`manifest`] in it, and a source at the origin.

@@ -61,7 +61,7 @@ fn a_level_comes_when_its_file_can_be_read() {
     stage.frames(62);
     let west = stage.level("west");
     assert!(west.is_visible() && west.retry_in().is_none() && west.error().is_none());
-    let times = west.load_times();
+    let times = west.waited();
     assert_eq!((times.retrying, times.total()), (PAUSE, PAUSE));
     assert_eq!(stage.told(), ["+base", "!west", "+west"]);
     // Another run begins anew.

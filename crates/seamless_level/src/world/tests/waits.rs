@@ -12,7 +12,7 @@ fn what_a_level_waited_for_is_told() {
         let mut time = stage.app.world_mut().resource_mut::<StreamingTime>();
         time.advance(Duration::from_secs(seconds));
     };
-    let queued = |stage: &Stage| stage.level("west").load_times().queued.as_secs();
+    let queued = |stage: &Stage| stage.level("west").waited().queued.as_secs();
     stage.frames(3);
     stage.hold("west");
     pass(&mut stage, 100);
@@ -25,10 +25,7 @@ fn what_a_level_waited_for_is_told() {
     assert!(stage.level("west").is_visible());
     pass(&mut stage, 40);
     stage.frames(2);
-    assert_eq!(
-        (queued(&stage), stage.level("west").load_times().total().as_secs()),
-        (3, 3)
-    );
+    assert_eq!((queued(&stage), stage.level("west").waited().total().as_secs()), (3, 3));
     // On its way out, and wanted again: that it was to go is none of what it waits for.
     stage.go(Vec3::ZERO);
     stage.hold("west");

@@ -1,4 +1,4 @@
-//! What levels waited for on their way. See [`LevelTimes`].
+//! What levels waited for on their way. See [`LevelWaits`].
 
 use core::time::Duration;
 
@@ -8,14 +8,14 @@ use seamless_asset::LoadState;
 use super::{Level, LevelState};
 use crate::target::LevelTarget;
 
-/// What a [level](super::Level::load_times) waited for on its way, in the time that [the pipeline](seamless_asset::StreamingTime) measures waiting by.
+/// What a [level](super::Level::waited) waited for on its way, in the time that [the pipeline](seamless_asset::StreamingTime) measures waiting by.
 /// States are looked at once a frame, so each is as exact as frames are long.
 ///
 /// While it is loaded and nobody wants to see it, nothing is counted; nor while it is on its way out. Until it has left, all adds up: also what it waits for when
 /// it is shown again.
 #[derive(Reflect, Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[reflect(Default, Clone, PartialEq)]
-pub struct LevelTimes {
+pub struct LevelWaits {
     /// In the queue: others were more urgent, [as many as may](seamless_asset::StreamingSettings::max_loads_in_flight) were on their way, memory was short, or
     /// loading was [suspended](seamless_asset::StreamingSettings::suspended).
     pub queued: Duration,
@@ -34,7 +34,7 @@ pub struct LevelTimes {
     pub retrying: Duration,
 }
 
-impl LevelTimes {
+impl LevelWaits {
     /// All of its way.
     #[must_use]
     pub fn total(&self) -> Duration {
@@ -96,7 +96,7 @@ impl Level {
 /// Where a level has come on its way, and since when.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Way {
-    times: LevelTimes,
+    times: LevelWaits,
     since: Duration,
     /// A frame waits for it.
     is_blocking: bool,
@@ -132,7 +132,7 @@ impl Way {
         now.saturating_sub(core::mem::replace(&mut self.since, now))
     }
 
-    pub fn times(&self) -> LevelTimes {
+    pub fn times(&self) -> LevelWaits {
         self.times
     }
 }
@@ -160,13 +160,13 @@ mod tests {
         ] {
             way.leave(state, second(until));
         }
-        let expected = LevelTimes {
+        let expected = LevelWaits {
             queued: second(1),
             reading: second(5),
             decoding: second(4),
             waiting: second(5),
             revealing: second(6),
-            ..LevelTimes::default()
+            ..LevelWaits::default()
         };
         assert_eq!(way.times(), expected);
         assert_eq!(expected.total(), second(21));
@@ -174,7 +174,7 @@ mod tests {
         way.leave(LevelState::Revealing, second(5));
         assert_eq!(way.times(), expected);
         way.begin(second(3_000));
-        assert_eq!(way.times(), LevelTimes::default());
+        assert_eq!(way.times(), LevelWaits::default());
     }
 
     #[test]
@@ -188,13 +188,13 @@ mod tests {
         way.is_blocking = true;
         way.leave(LevelState::Loading(LoadState::Requested), second(44));
         way.leave(LevelState::Loading(LoadState::Staged), second(46));
-        let expected = LevelTimes {
+        let expected = LevelWaits {
             queued: second(1),
             reading: second(30),
             waiting: second(2),
             blocking: second(8),
             retrying: second(5),
-            ..LevelTimes::default()
+            ..LevelWaits::default()
         };
         assert_eq!(way.times(), expected);
         assert_eq!(expected.total(), second(46));
