@@ -39,7 +39,7 @@ fn a_variant_is_got_ready_out_of_sight_and_takes_the_place_of_the_other() {
         let world = spawn_world(&mut app, MANIFEST);
         let source = app.world_mut().spawn(StreamingSource::default()).id();
         let ban = wish(&mut app, "night", RequestKind::Ban);
-        let mut until = |app: &mut App, expected: [LevelState; 2]| {
+        let until = |app: &mut App, expected: [LevelState; 2]| {
             let mut seen = Vec::new();
             let came = run_until(app, STREAM_LIMIT, |ecs| {
                 if ecs.get::<LevelTable>(world).is_none() {
