@@ -52,7 +52,7 @@ pub fn run(names: Names, budget: f64, samples: Option<usize>) -> Vec<Row> {
     }
     let mut rows = all.rows(names, budget);
     rows[0].note = format!(
-        "of all frames: {}; a loop that only counts, for a budget at a time and as long as the pipeline's own time in all, took {:.2}× its usual time at most; of those in which this thread kept its core: {}; {} of {} frames over the budget, those to and from the flights included, the worst ones by {:.2?}",
+        "of all frames: {}; a loop that only counts, for a budget at a time and as long as the pipeline's own time in all, beside another thread that is busy, took {:.2}× its usual time at most; of those in which this thread kept its core: {}; {} of {} frames over the budget, those to and from the flights included, the worst ones by {:.2?}",
         all.told(budget),
         longest_piece(budget, spent),
         calm.told(budget),

@@ -1,6 +1,12 @@
 //! Whether the machine left a frame alone. See [`interruptions`] and [`longest_piece`].
 
-use std::{fs::read_to_string, hint::black_box, time::Instant};
+use std::{
+    fs::read_to_string,
+    hint::black_box,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Instant,
+};
 
 use crate::row::quantile;
 
@@ -15,7 +21,7 @@ pub fn interruptions() -> Option<u64> {
 const USUAL: usize = 101;
 
 /// How many times as long as usual the longest takes of pieces of work that are all the same: each counts, for `piece` milliseconds, and all together
-/// for `total`. What it takes beyond one is the machine's.
+/// for `total`, while another thread has something to do, as those that load. What it takes beyond one is the machine's.
 pub fn longest_piece(piece: f64, total: f64) -> f64 {
     let timed = |steps: u64| {
         let start = Instant::now();
@@ -27,8 +33,18 @@ pub fn longest_piece(piece: f64, total: f64) -> f64 {
     let usual = |steps: u64| quantile(&mut (0..USUAL).map(|_| timed(steps)).collect::<Vec<_>>(), 0.5);
     let guess = 100_000;
     let steps = (guess as f64 * piece / usual(guess)) as u64;
-    let longest = (0..(total / piece) as usize).map(|_| timed(steps));
-    longest.fold(0.0, f64::max) / usual(steps)
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                core::hint::spin_loop();
+            }
+        });
+        let longest = (0..(total / piece) as usize).map(|_| timed(steps)).fold(0.0, f64::max);
+        let usual = usual(steps);
+        is_over.store(true, Ordering::Relaxed);
+        longest / usual
+    })
 }
 
 fn count(status: &str) -> Option<u64> {
