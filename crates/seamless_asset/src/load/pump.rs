@@ -23,6 +23,7 @@ mod trace;
 mod turns;
 mod waiting;
 
+use core::time::Duration;
 use std::{collections::BTreeMap, sync::Arc};
 
 use bevy_asset::AssetPath;
@@ -99,8 +100,10 @@ pub(crate) struct Pipeline {
     short_for: Option<InstanceId>,
     /// What was in memory when that was found.
     short_at: u64,
-    /// Loads that are not to be shown yet, and wait until memory is calm.
+    /// Loads that are not to be shown yet, and wait until memory is calm, …
     held: u64,
+    /// … and since when they do.
+    held_since: Option<Duration>,
     room: Room,
     frame: u64,
     inserted_in: Option<u64>,
@@ -147,6 +150,7 @@ impl Pipeline {
             short_for: None,
             short_at: 0,
             held: 0,
+            held_since: None,
             room: Room::default(),
             frame: 0,
             inserted_in: None,

@@ -77,6 +77,7 @@ impl Pipeline {
         // What starts now is not there yet.
         let known = self.under_ceiling(settings);
         let is_calm = known.as_ref().is_none_or(UnderCeiling::is_calm);
+        self.note_hold(is_calm);
         let mut queue = self.queue(settings.load_order_seed, is_calm);
         let (mut short, mut is_full) = (None, false);
         while let Some(owner) = self.next_queued(&mut queue) {
@@ -102,6 +103,24 @@ impl Pipeline {
         let is_held = !is_calm && !is_full;
         let held = is_held.then(|| self.coming.queued(Queued::Loaded).len() as u64);
         self.held = held.unwrap_or(0);
+    }
+
+    /// What is not to be shown is held until memory is calm, however long that takes. Then it is no more urgent than before.
+    fn note_hold(&mut self, is_calm: bool) {
+        let now = self.arrivals.now();
+        if !is_calm {
+            self.held_since.get_or_insert(now);
+            return;
+        }
+        let Some(since) = self.held_since.take() else {
+            return;
+        };
+        let held: Vec<_> = self.coming.queued(Queued::Loaded).iter().collect();
+        for place in held {
+            if let Some(mut instance) = self.instances.get_mut(&place.id) {
+                instance.forget_hold(since, now);
+            }
+        }
     }
 
     fn start_owner(&mut self, world: &World, owner: JobOwner) {
