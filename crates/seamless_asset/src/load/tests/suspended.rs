@@ -10,12 +10,13 @@ type Decoded = Arc<Mutex<Vec<String>>>;
 
 /// An app in which time stands still, one level is loaded at a time, and these packages are there.
 fn slow_app(dir: &Dir, packages: &[&str]) -> (App, Decoded) {
-    let mut app = app(dir);
     let decoded = Decoded::default();
     let told = decoded.clone();
-    app.add_instance_hook(move |_, instance| {
-        told.lock().unwrap().push(instance.name.to_string());
-        Ok(())
+    let mut app = app_with(dir, |app| {
+        app.add_instance_hook(move |_, instance| {
+            told.lock().unwrap().push(instance.name.to_string());
+            Ok(())
+        });
     });
     app.insert_resource(StreamingTime::stopped());
     app.world_mut().resource_mut::<StreamingSettings>().max_loads_in_flight = 1;
