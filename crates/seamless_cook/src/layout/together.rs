@@ -54,19 +54,17 @@ impl LevelPlace {
 
 /// The middle of a box. Where it has no end, all of it is as good, so what is nearest to the middle of the other.
 fn middle((min, max): &(Vec3, Vec3), other: &(Vec3, Vec3)) -> Vec3 {
+    // Of one without end, what end it has.
     let between = |min: f32, max: f32| match (min.is_finite(), max.is_finite()) {
-        (true, true) => Ok(min * 0.5 + max * 0.5),
-        (true, false) => Err(min),
-        (false, true) => Err(max),
-        (false, false) => Err(0.0),
+        (true, true) => min * 0.5 + max * 0.5,
+        (true, false) => min,
+        (false, true) => max,
+        (false, false) => 0.0,
     };
-    let on_axis = |axis: usize| match between(min[axis], max[axis]) {
-        Ok(middle) => middle,
-        Err(_) => {
-            let (Ok(point) | Err(point)) = between(other.0[axis], other.1[axis]);
-            // What holds nothing has no order either.
-            point.min(max[axis]).max(min[axis])
-        }
+    let on_axis = |axis: usize| match min[axis].is_finite() && max[axis].is_finite() {
+        true => between(min[axis], max[axis]),
+        // What holds nothing has no order either, so this is no `clamp`.
+        false => between(other.0[axis], other.1[axis]).min(max[axis]).max(min[axis]),
     };
     Vec3::from_array(core::array::from_fn(on_axis))
 }

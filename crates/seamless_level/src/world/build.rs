@@ -21,6 +21,7 @@ use crate::{
     manifest::{ManifestError, VolumeEntry, WorldManifest},
     requests::LevelRequests,
     select::VolumeKey,
+    settings::ARRIVAL_AXES,
     volume::StreamingVolume,
 };
 
@@ -282,6 +283,8 @@ impl Built {
         };
         let volumes: Vec<_> = volumes.into_iter().map(&mut place).collect();
         selection.set_distances(&table, distances.filter(DistanceStreaming::is_valid));
+        // With other axes all levels lie elsewhere: better here than in a frame.
+        selection.count_axes(ARRIVAL_AXES);
         Ok(Self {
             table,
             selection,

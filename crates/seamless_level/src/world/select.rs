@@ -10,6 +10,7 @@ use bevy_ecs::{
     system::{Local, Query, Res, ResMut, SystemParam},
 };
 use bevy_log::{debug_span, warn, warn_once};
+use bevy_math::BVec3;
 use bevy_time::{Real, Time};
 use bevy_transform::{components::GlobalTransform, helper::TransformHelper};
 use seamless_asset::{
@@ -77,6 +78,13 @@ impl LevelSelection {
             bans: HashMap::new(),
             freed: Freed::default(),
         }
+    }
+
+    /// Who is in a level is told by these axes, or by those of the distances, where these leave any out.
+    pub fn count_axes(&mut self, usual: BVec3) {
+        let of_distances = self.by_distance.map(|distances| distances.axes);
+        let axes = of_distances.filter(|axes| !axes.all());
+        self.selector.set_arrival_axes(axes.unwrap_or(usual));
     }
 
     /// A level that failed is to be tried again, so long after the next selection.
@@ -391,11 +399,7 @@ pub(crate) fn select_levels(
         }
         selection.pass_time(table.bypass_change_detection(), now);
         // What would be called late is what the budget grows for.
-        let on_map = selection.by_distance.map(|distances| distances.axes);
-        let axes = on_map
-            .filter(|axes| !axes.all())
-            .unwrap_or(sources.settings.arrival_axes);
-        selection.selector.set_arrival_axes(axes);
+        selection.count_axes(sources.settings.arrival_axes);
         let inputs = inputs.of(world, arrivals.sources(world));
         let plan = selection.selector.update(inputs, now, &limits);
         arrival = arrival.into_iter().chain(plan.arrival).reduce(f32::min);
